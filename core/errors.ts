@@ -1,0 +1,89 @@
+/**
+ * Every code a BailiffError can carry, prefixed by the folder that owns it. The command line maps each to an exit code (cli/exit-codes.ts,
+ * checked by the compiler) and docs/errors.md explains each (checked by a test). Keep each group sorted.
+ */
+export const errorCodes = [
+	'CORE_FILE_CHANGED',
+	'CORE_FILE_NOT_REGULAR',
+	'CORE_FILE_TOO_LARGE',
+	'CORE_FILE_UNREADABLE',
+	'CORE_FILE_UNTRUSTED',
+	'CORE_ID_COMMIT',
+	'CORE_ID_ISSUE',
+	'CORE_ID_OWNER',
+	'CORE_ID_REPOSITORY',
+	'CORE_ID_RUN',
+	'CORE_JSON_BOM',
+	'CORE_JSON_CONTROL_CHARACTER',
+	'CORE_JSON_DEPTH',
+	'CORE_JSON_DUPLICATE_KEY',
+	'CORE_JSON_EMPTY',
+	'CORE_JSON_LONE_SURROGATE',
+	'CORE_JSON_NUMBER_FORM',
+	'CORE_JSON_NUMBER_RANGE',
+	'CORE_JSON_PROTO_KEY',
+	'CORE_JSON_SYNTAX',
+	'CORE_JSON_TOO_LARGE',
+	'CORE_JSON_TRAILING_BYTES',
+	'CORE_JSON_UTF8',
+	'CORE_JSON_VALUE',
+	'EVIDENCE_LEDGER_INVALID',
+	'EVIDENCE_PLAN_INVALID',
+	'EVIDENCE_RUN_EXISTS',
+	'EVIDENCE_RUN_NOT_FOUND',
+	'EVIDENCE_WRITE_FAILED',
+	'RUN_CHECKOUT_DIRTY',
+	'RUN_EXECUTABLE_MISSING',
+	'RUN_NATIVE_MISSING',
+	'RUN_SANDBOX_UNAVAILABLE',
+	'RUN_SECRET_IN_PLAN',
+	'RUN_SENSITIVE_FILE',
+	'RUN_SOURCE_MISMATCH',
+	'RUN_SUPERVISOR_FAILED',
+	'CACHE_LOCK_BUSY',
+	'CACHE_PATH_UNTRUSTED',
+	'CACHE_ROOT_INVALID',
+	'CLI_INTERRUPTED',
+	'CLI_USAGE',
+] as const;
+
+/** A stable code: callers match on it, never on the message. */
+export type ErrorCode = (typeof errorCodes)[number];
+
+/** A value that survives JSON unchanged. */
+export type JsonValue = null | boolean | number | string | readonly JsonValue[] | {readonly [key: string]: JsonValue};
+
+/** What an error carries besides its message: JSON-safe and free of secrets. */
+export type ErrorDetails = {readonly [key: string]: JsonValue};
+
+/**
+ * The one error class of bailiff: a refusal or failure that a caller can act on.
+ *
+ * The message is a lower-case fragment without a full stop; it says what was wrong, where, the limit, and what a person can do.
+ * Outcomes of commands are data and never errors. Anything thrown that is not a BailiffError is a bug of ours.
+ */
+export class BailiffError extends Error {
+	override readonly name = 'BailiffError';
+	readonly code: ErrorCode;
+	readonly details: ErrorDetails;
+
+	constructor(code: ErrorCode, message: string, options: {readonly cause?: unknown; readonly details?: ErrorDetails} = {}) {
+		super(message, options.cause === undefined ? {} : {cause: options.cause});
+		this.code = code;
+		this.details = options.details ?? {};
+	}
+
+	/** The shape of an error in `--json` answers (shapes.ts: ErrorAnswer). */
+	toJSON(): {code: ErrorCode; message: string; details: ErrorDetails} {
+		return {code: this.code, message: this.message, details: this.details};
+	}
+}
+
+/** The symbolic errno (`ENOENT`) of a failed system call, or null for any other value. */
+export function errnoOf(error: unknown): string | null {
+	if (typeof error === 'object' && error !== null && 'code' in error && typeof error.code === 'string' && /^E[A-Z0-9]+$/.test(error.code)) {
+		return error.code;
+	}
+
+	return null;
+}

@@ -1,0 +1,20 @@
+/** The verifier and the shapes of evidence: what `bailiff/evidence` gives. */
+export {type LedgerLine, ledgerLineSchema} from './ledger-schema.ts';
+export {
+	type Claim,
+	type CommandRecord,
+	type Manifest,
+	manifestDecimalKeys,
+	manifestSchema,
+	type OutputFile,
+	type Resources,
+	type SandboxRecord,
+	type Status,
+	type Stop,
+	type Termination,
+	type TraceLine,
+	type Trigger,
+} from './manifest-schema.ts';
+export {defaultPath, type Layer, type Limits, type Plan, type PlanCommand, planDecimalKeys, planSchema, type SandboxProfile} from './plan-schema.ts';
+export type {SourceReader, StorePrimitives} from './ports.ts';
+export type {Problem, ProblemCode} from './problems.ts';
