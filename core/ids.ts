@@ -68,7 +68,6 @@ function componentProblem(name: string): string | null {
 		return 'it must not be ".", ".." or start with "-"';
 	}
 
-	// eslint-disable-next-line no-control-regex
 	if (/[/\u0000-\u001f\u007f]/.test(name) || !name.isWellFormed()) {
 		return 'it must not hold "/" or a control character';
 	}

@@ -77,7 +77,7 @@ class Parser {
 	}
 
 	#value(depth: number): JsonValue {
-		switch (this.#text[this.#at]) {
+		switch (this.#text[this.#at] ?? '') {
 			case '{':
 				return this.#object(depth + 1);
 			case '[':
@@ -97,6 +97,7 @@ class Parser {
 
 	#object(depth: number): JsonValue {
 		this.#enter(depth);
+		// oxlint-disable-next-line typescript/no-unsafe-assignment -- the library types Object.create as any
 		const object: Record<string, JsonValue> = Object.create(null);
 		if (this.#skipTo('}')) {
 			return object;

@@ -24,5 +24,4 @@ export const issueForm = z.int().min(1);
 /** Symbolic errno. */
 export const errnoForm = z.string().regex(/^E[A-Z0-9]{1,31}$/);
 /** Text without a NUL character, as a system call needs it. */
-// eslint-disable-next-line no-control-regex
 export const noNulForm = z.string().regex(/^[^\u0000]*$/);
