@@ -1,0 +1,5 @@
+/* The native supervisor of one run (R-MECH-1). */
+int main(void)
+{
+	return 0;
+}
