@@ -1,0 +1,128 @@
+import type {Options} from 'execa';
+import {errnoOf} from '../core/errors.ts';
+
+/** One program to run to its end. Nothing is inherited: the environment is exactly `env`, and no name is looked up. */
+export type ProgramRequest = {
+	/** Absolute path of the program. */
+	readonly file: string;
+	/** Without argv[0]. */
+	readonly args: readonly string[];
+	readonly cwd: string;
+	readonly env: Readonly<Record<string, string>>;
+	/** Written to stdin, which then ends. Absent: stdin is at its end at once. */
+	readonly input?: Uint8Array;
+	/** Open descriptors of this process that the program gets as 3, 4, ... (C-HARD-5). */
+	readonly descriptors?: readonly number[];
+	readonly maxStdoutBytes: number;
+	readonly maxStderrBytes: number;
+	readonly timeoutMs: number;
+	/** From TERM to KILL, for the whole process group. */
+	readonly graceMs: number;
+};
+
+/** What became of a program: data, never thrown. `exitCode` and `signal` are both null when it did not start. */
+export type ProgramResult = {
+	readonly exitCode: number | null;
+	readonly signal: string | null;
+	/** At most the asked number of bytes. */
+	readonly stdout: Buffer;
+	readonly stderr: Buffer;
+	/** It wrote more than was asked for and was ended. */
+	readonly isTruncated: boolean;
+	readonly didTimeOut: boolean;
+	/** Symbolic errno of a failed start, else null. */
+	readonly startErrno: string | null;
+};
+
+/**
+ * Runs one program in its own session and process group and collects what it wrote.
+ *
+ * Limits: past `timeoutMs`, or past a byte limit, the group gets TERM and after `graceMs` KILL.
+ */
+export async function spawnProgram(request: ProgramRequest): Promise<ProgramResult> {
+	// Loaded on first use: execa alone costs more than the rest of bailiff's start (R-PERF-5).
+	const {execa} = await import('execa');
+	const subprocess = execa(request.file, request.args, programOptions(request));
+	const {pid} = subprocess;
+	let didTimeOut = false;
+	let killTimer: NodeJS.Timeout | undefined;
+	const timer = setTimeout(() => {
+		didTimeOut = true;
+		killGroup(pid, 'SIGTERM');
+		killTimer = setTimeout(() => {
+			killGroup(pid, 'SIGKILL');
+		}, request.graceMs);
+	}, request.timeoutMs);
+
+	try {
+		const result = await subprocess;
+		return toProgramResult(result, didTimeOut);
+	} finally {
+		clearTimeout(timer);
+		clearTimeout(killTimer);
+	}
+}
+
+function programOptions(request: ProgramRequest): Options & {readonly encoding: 'buffer'; readonly reject: false} {
+	return {
+		cwd: request.cwd,
+		env: {...request.env},
+		extendEnv: false,
+		preferLocal: false,
+		stdio: [request.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe', ...(request.descriptors ?? []).filter(isDescriptor)],
+		...(request.input === undefined ? {} : {input: request.input}),
+		encoding: 'buffer',
+		maxBuffer: {stdout: request.maxStdoutBytes, stderr: request.maxStderrBytes},
+		stripFinalNewline: false,
+		// An own session: no controlling terminal to prompt on, and a Ctrl-C reaches bailiff alone, which then ends in order.
+		detached: true,
+		cleanup: false,
+		forceKillAfterDelay: request.graceMs,
+		reject: false,
+	};
+}
+
+type EndedProgram = {
+	readonly exitCode?: number | undefined;
+	readonly signal?: string | undefined;
+	readonly stdout?: unknown;
+	readonly stderr?: unknown;
+	readonly isMaxBuffer: boolean;
+	readonly code?: string | undefined;
+};
+
+function toProgramResult(result: EndedProgram, didTimeOut: boolean): ProgramResult {
+	return {
+		exitCode: result.exitCode ?? null,
+		signal: result.signal ?? null,
+		stdout: asBuffer(result.stdout),
+		stderr: asBuffer(result.stderr),
+		isTruncated: result.isMaxBuffer,
+		didTimeOut,
+		startErrno: result.exitCode === undefined && result.signal === undefined && !result.isMaxBuffer ? (errnoOf(result) ?? 'EIO') : null,
+	};
+}
+
+/** execa hands any number through unchanged; its types name only these. */
+function isDescriptor(descriptor: number): descriptor is 3 | 4 | 5 | 6 | 7 | 8 | 9 {
+	return Number.isInteger(descriptor) && descriptor > 2;
+}
+
+/** The bytes without a copy. */
+function asBuffer(bytes: unknown): Buffer {
+	return bytes instanceof Uint8Array ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength) : Buffer.alloc(0);
+}
+
+function killGroup(pid: number | undefined, signal: 'SIGTERM' | 'SIGKILL'): void {
+	if (pid === undefined) {
+		return;
+	}
+
+	try {
+		process.kill(-pid, signal);
+	} catch (error) {
+		if (errnoOf(error) !== 'ESRCH') {
+			throw error;
+		}
+	}
+}
