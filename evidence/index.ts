@@ -1,4 +1,5 @@
 /** The verifier and the shapes of evidence: what `bailiff/evidence` gives. */
+export {type LedgerEntry, type LedgerRun, type ParsedLedger, parseLedger} from './ledger-lines.ts';
 export {type LedgerLine, ledgerLineSchema} from './ledger-schema.ts';
 export {
 	type Claim,
@@ -15,6 +16,7 @@ export {
 	type TraceLine,
 	type Trigger,
 } from './manifest-schema.ts';
+export {parsePlan, planLimits, type ResolvedCommand, type ResolvedLimits, type ResolvedPlan, type ResolvedSandbox, resolvePlan} from './plan.ts';
 export {defaultPath, type Layer, type Limits, type Plan, type PlanCommand, planDecimalKeys, planSchema, type SandboxProfile} from './plan-schema.ts';
 export type {SourceReader, StorePrimitives} from './ports.ts';
 export type {Problem, ProblemCode} from './problems.ts';

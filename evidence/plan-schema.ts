@@ -44,9 +44,14 @@ export const sandboxProfileSchema = z.strictObject({
 /** A sandbox profile as a plan writes it. */
 export type SandboxProfile = z.infer<typeof sandboxProfileSchema>;
 
-const environmentSchema = z
-	.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), noNulForm)
-	.refine(env => !Object.hasOwn(env, 'PATH'), 'PATH is set by the "path" of the plan, not by env');
+const environmentSchema = z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), noNulForm).superRefine(
+	(env, context) => {
+		if (Object.hasOwn(env, 'PATH')) {
+			context.addIssue({code: 'custom', message: 'PATH is set by the "path" of the plan, not by env', path: ['PATH']});
+		}
+	},
+	{when: ({value}) => isRecord(value)},
+);
 
 /** One command of a plan. */
 export const planCommandSchema = z
@@ -56,7 +61,7 @@ export const planCommandSchema = z
 			.array(noNulForm)
 			.min(1)
 			.max(4096)
-			.refine(argv => argv[0] !== '', 'argv[0] must not be empty'),
+			.refine(argv => argv[0] !== '', {message: 'argv[0] must not be empty', when: ({value}) => Array.isArray(value)}),
 		timeout_seconds: z.number().min(1e-9).max(3600),
 		max_output_bytes: z.int().min(0).max(1_048_576),
 		cwd: noNulForm.refine(isCwd, 'a cwd is relative to the checkout, without empty, "." or ".." components (the single "." is the checkout)').exactOptional(),
@@ -70,8 +75,9 @@ export const planCommandSchema = z
 		limits: limitsSchema.exactOptional(),
 	})
 	.refine(command => command.purpose !== 'red' || (command.expected_exit_code ?? 0) !== 0, {
-		message: 'a red command must expect an exit code other than 0',
-		path: ['expected_exit_code'],
+		message: 'a red command must state an expected_exit_code other than 0',
+		path: ['purpose'],
+		when: ({value}) => isRecord(value),
 	});
 /** One command as a plan writes it. */
 export type PlanCommand = z.infer<typeof planCommandSchema>;
@@ -87,16 +93,7 @@ export const planSchema = z.strictObject({
 		.array(planCommandSchema)
 		.min(1)
 		.max(256)
-		.superRefine((commands, context) => {
-			const seen = new Set<string>();
-			for (const [index, {id}] of commands.entries()) {
-				if (seen.has(id)) {
-					context.addIssue({code: 'custom', message: `the id ${JSON.stringify(id)} is used twice`, path: [index, 'id']});
-				}
-
-				seen.add(id);
-			}
-		}),
+		.superRefine(refuseTwins, {when: ({value}) => Array.isArray(value)}),
 	fail_fast: z.boolean().exactOptional(),
 	path: noNulForm.refine(path => path.split(':').every(entry => entry.startsWith('/')), 'every entry of path must be absolute').exactOptional(),
 	sandbox: sandboxProfileSchema.exactOptional(),
@@ -107,6 +104,28 @@ export type Plan = z.infer<typeof planSchema>;
 
 /** The keys of a plan whose number may have a fraction. */
 export const planDecimalKeys = ['timeout_seconds', 'leak_timeout_seconds'] as const;
+
+/** Runs beside other faults too (`when`), so that a person sees every problem at once: nothing about `commands` is certain but the array. */
+function refuseTwins(commands: readonly unknown[], context: {addIssue: (issue: {code: 'custom'; message: string; path: PropertyKey[]}) => void}): void {
+	const firstIndex = new Map<string, number>();
+	for (const [index, command] of commands.entries()) {
+		const id = isRecord(command) ? command['id'] : undefined;
+		if (typeof id !== 'string') {
+			continue;
+		}
+
+		const first = firstIndex.get(id);
+		if (first === undefined) {
+			firstIndex.set(id, index);
+		} else {
+			context.addIssue({code: 'custom', message: `every id must be unique, /commands/${first} has the same one`, path: [index, 'id']});
+		}
+	}
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+	return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
 
 function isCwd(cwd: string): boolean {
 	return cwd === '.' || cwd.split('/').every(part => part !== '' && part !== '.' && part !== '..');
