@@ -1,6 +1,8 @@
 /** The verifier and the shapes of evidence: what `bailiff/evidence` gives. */
+export {buildClaims, claimPointers} from './claims.ts';
 export {type LedgerEntry, type LedgerRun, type ParsedLedger, parseLedger} from './ledger-lines.ts';
 export {type LedgerLine, ledgerLineSchema} from './ledger-schema.ts';
+export {buildCommandRecord, buildManifest, type CommandFacts, type EndedFacts, type ManifestFacts, manifestBytes, manifestLimits} from './manifest.ts';
 export {
 	type Claim,
 	type CommandRecord,
@@ -20,3 +22,4 @@ export {parsePlan, planLimits, type ResolvedCommand, type ResolvedLimits, type R
 export {defaultPath, type Layer, type Limits, type Plan, type PlanCommand, planDecimalKeys, planSchema, type SandboxProfile} from './plan-schema.ts';
 export type {SourceReader, StorePrimitives} from './ports.ts';
 export type {Problem, ProblemCode} from './problems.ts';
+export {type ChildEnd, readWaitStatus, signalName} from './wait-status.ts';
