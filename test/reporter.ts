@@ -63,9 +63,10 @@ async function runGroup(group: TestGroup, runId: string, options: ReportOptions)
 	options.write(`${group.files.length} test files, ${group.name}\n`);
 	const child = spawn(process.execPath, ['node_modules/ava/entrypoints/cli.mjs', '--tap', `--concurrency=${group.concurrency}`, ...group.files], {
 		cwd: options.root,
-		stdio: ['ignore', 'pipe', 'inherit'],
+		stdio: ['ignore', 'pipe', 'pipe'],
 		env: {...process.env, NO_COLOR: '1', GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null', [marker]: runId},
 	});
+	child.stderr.setEncoding('utf8').on('data', (text: string) => options.write(text));
 	const ended = new Promise<string | null>(resolve => {
 		child.on('error', error => resolve(error.message));
 		child.on('close', (code, signal) => resolve(code === 0 ? null : `exit code ${code ?? signal}`));
