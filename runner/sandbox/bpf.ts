@@ -1,3 +1,5 @@
+import {BailiffError} from '../../core/errors.ts';
+
 /** What the kernel does with a system call. `allow` and `kill` end the question; a number is the errno that the caller sees. */
 export type Verdict = 'allow' | 'kill' | number;
 
@@ -49,7 +51,7 @@ const maxInstructions = 4096;
 /**
  * Assembles a filter to the bytes of an array of `struct sock_filter` (little-endian, eight bytes each).
  *
- * Throws a RangeError where a decision is too long for the eight-bit jumps of classic BPF: a fault of the table, found by its test.
+ * Refuses: RUN_SANDBOX_FILTER where a decision is too long for the eight-bit jumps of classic BPF, or the whole for the kernel.
  * Source: S-MECH-3; Linux seccomp(2), struct seccomp_data.
  */
 export function assembleFilter(source: FilterSource): Buffer {
@@ -68,7 +70,7 @@ export function assembleFilter(source: FilterSource): Buffer {
 
 	program.push(verdict('allow'));
 	if (program.length > maxInstructions) {
-		throw new RangeError(`a filter of ${program.length} instructions is longer than the ${maxInstructions} that the kernel takes`);
+		throw new BailiffError('RUN_SANDBOX_FILTER', `a filter of ${program.length} instructions is longer than the ${maxInstructions} that the kernel takes`);
 	}
 
 	return encode(program);
@@ -98,7 +100,7 @@ function load(offset: number): Instruction {
 
 function jump(code: number, value: number, to: {readonly whenTrue: number; readonly whenFalse: number}): Instruction {
 	if (to.whenTrue > 255 || to.whenFalse > 255) {
-		throw new RangeError(`a jump over ${Math.max(to.whenTrue, to.whenFalse)} instructions is longer than the 255 of classic BPF`);
+		throw new BailiffError('RUN_SANDBOX_FILTER', `a jump over ${Math.max(to.whenTrue, to.whenFalse)} instructions is longer than the 255 of classic BPF`);
 	}
 
 	return {code, jumpTrue: to.whenTrue, jumpFalse: to.whenFalse, value};
