@@ -1,5 +1,6 @@
 import type {CommandRecord, Manifest, OutputFile, Status, Trigger} from './manifest-schema.ts';
 import type {Problem, ProblemCode} from './problems.ts';
+import {signalName} from './wait-status.ts';
 
 /** What one status word demands of the other fields; null leaves the field free. */
 type Row = {readonly triggers: readonly (Trigger | null)[]; readonly termSent: boolean | null; readonly killSent: boolean | null};
@@ -13,15 +14,8 @@ const rows: Readonly<Record<Status, Row>> = {
 	cleanup_failed: {triggers: ['timeout', 'output_limit', 'descendant', 'internal'], termSent: null, killSent: null},
 };
 
-/** Linux signals 1 to 33 as shapes.ts writes them. */
-const plainSignals: ReadonlySet<string> = new Set(
-	(
-		'HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP TSTP TTIN TTOU URG XCPU XFSZ VTALRM PROF WINCH IO PWR SYS ' +
-		'32 33 RTMIN'
-	)
-		.split(' ')
-		.map(name => `SIG${name}`),
-);
+/** Every name that a signal of Linux (1 to 64) has in a manifest. */
+const signalNames: ReadonlySet<string | null> = new Set(Array.from({length: 64}, (_, at) => signalName(at + 1)));
 
 /** What a dropped output holds: exactly these ten bytes (shapes.ts: OutputFile). */
 export const redactedText = '[REDACTED]';
@@ -132,7 +126,7 @@ function endFaults({exit_code: exitCode, signal, termination}: CommandRecord): F
 		faults.push(contradiction(exitCode === null ? '/signal' : '/exit_code', `there must be ${wanted}`));
 	}
 
-	if (signal !== null && !plainSignals.has(signal) && !/^SIGRTMIN\+(?:[1-9]|[12]\d|30)$/.test(signal)) {
+	if (signal !== null && !signalNames.has(signal)) {
 		faults.push(contradiction('/signal', 'this is no signal of Linux'));
 	}
 
