@@ -55,6 +55,7 @@ export const errorCodes = [
 	'CACHE_ROOT_INVALID',
 	'CACHE_WRITE_FAILED',
 	'CLI_INTERRUPTED',
+	'CLI_OUTPUT_FAILED',
 	'CLI_USAGE',
 ] as const;
 

@@ -1,0 +1,83 @@
+import path from 'node:path';
+import {BailiffError} from '../core/errors.ts';
+import {checkTarget, type Target} from '../core/ids.ts';
+import type {OptionValues} from './option-values.ts';
+
+const contractSuffix = 'harness/operations/repository-cache.md';
+
+/**
+ * The contract path that names the root: `--contract-path`, or `--root DIR` as shorthand for the file under DIR.
+ *
+ * Refuses: CLI_USAGE without either or with both; CACHE_ROOT_INVALID for a relative path, with the absolute form in the message. Source: C-ROOT-1.
+ */
+export function readContractPath(options: OptionValues): string {
+	const root = options.text('root');
+	const contractPath = options.text('contractPath');
+	if (root !== null && contractPath !== null) {
+		throw new BailiffError('CLI_USAGE', '--root and --contract-path name the same thing: give one of them');
+	}
+
+	if (root === null && contractPath === null) {
+		throw new BailiffError('CLI_USAGE', 'the root is missing: give --root DIR or --contract-path FILE');
+	}
+
+	if (contractPath !== null) {
+		return requireAbsolute('--contract-path', contractPath);
+	}
+
+	// Not path.join: it would tidy up a form that C-ROOT-3 refuses.
+	return `${requireAbsolute('--root', root ?? '').replace(/(?<=.)\/$/, '')}/${contractSuffix}`;
+}
+
+/**
+ * The issue that a command is about: `--target owner/repository#issue`, or the three flags.
+ *
+ * Refuses: CLI_USAGE when it is missing, mixed or malformed; CORE_ID_OWNER, CORE_ID_REPOSITORY, CORE_ID_ISSUE. Source: C-ID-1.
+ */
+export function readTarget(options: OptionValues): Target {
+	const target = options.text('target');
+	const owner = options.text('owner');
+	const repository = options.text('repository');
+	const issue = options.number('issue');
+	if (target === null) {
+		if (owner === null || repository === null || issue === null) {
+			throw new BailiffError('CLI_USAGE', 'the issue is missing: give --target OWNER/REPOSITORY#ISSUE, or --owner, --repository and --issue');
+		}
+
+		return checkTarget({owner, repository, issue});
+	}
+
+	if (owner !== null || repository !== null || issue !== null) {
+		throw new BailiffError('CLI_USAGE', '--target stands for --owner, --repository and --issue: give it alone');
+	}
+
+	return parseTarget(target);
+}
+
+/**
+ * Reads `owner/repository#issue`.
+ *
+ * Refuses: CLI_USAGE for another form, and what checkTarget refuses.
+ */
+export function parseTarget(text: string): Target {
+	const match = /^([^/]+)\/(.+)#([1-9]\d{0,15})$/s.exec(text);
+	const [, owner, repository, issue] = match ?? [];
+	if (owner === undefined || repository === undefined || issue === undefined) {
+		throw new BailiffError('CLI_USAGE', `${JSON.stringify(text)} is no target: OWNER/REPOSITORY#ISSUE was expected, for example acme/widget#7`);
+	}
+
+	return checkTarget({owner, repository, issue: Number(issue)});
+}
+
+/** The absolute form of a path that a person may give relative to where they stand (plans, checkouts, outputs; never the root). */
+export function toAbsolute(given: string): string {
+	return path.resolve(process.cwd(), given);
+}
+
+function requireAbsolute(flag: string, given: string): string {
+	if (!path.isAbsolute(given)) {
+		throw new BailiffError('CACHE_ROOT_INVALID', `${flag} must be absolute, not ${JSON.stringify(given)}: perhaps ${JSON.stringify(toAbsolute(given))}`);
+	}
+
+	return given;
+}

@@ -1,0 +1,91 @@
+import {type BailiffError, type ErrorCode, errorCodes} from '../core/errors.ts';
+
+/** What a caller of the command line can tell apart (design.md, "Command line"). */
+export type ExitCode = 0 | 1 | 2 | 3 | 4 | 70 | 129 | 130 | 143;
+
+/** The exit codes by meaning. */
+export const exitCodes = {
+	/** Yes, or done. */
+	yes: 0,
+	/** The answer is no: a run failed, evidence is invalid, a plan is no plan. */
+	no: 1,
+	/** The command line itself was wrong. */
+	usage: 2,
+	/** Refused, nothing was done. */
+	refused: 3,
+	/** Partial or uncertain: something outside may have happened. */
+	uncertain: 4,
+	/** A bug of ours; the stack stands on stderr. */
+	bug: 70,
+} as const satisfies Readonly<Record<string, ExitCode>>;
+
+/** The exit codes by signal (R-END-7). */
+export const signalExitCodes = {SIGHUP: 129, SIGINT: 130, SIGTERM: 143} as const satisfies Readonly<Record<string, ExitCode>>;
+
+const {usage, refused, uncertain} = exitCodes;
+
+/** The exit code of every error code. The compiler refuses a code without one. */
+export const exitCodeByErrorCode: Readonly<Record<ErrorCode, ExitCode>> = {
+	CORE_FILE_CHANGED: refused,
+	CORE_FILE_NOT_REGULAR: refused,
+	CORE_FILE_TOO_LARGE: refused,
+	CORE_FILE_UNREADABLE: refused,
+	CORE_FILE_UNTRUSTED: refused,
+	CORE_ID_COMMIT: usage,
+	CORE_ID_ISSUE: usage,
+	CORE_ID_OWNER: usage,
+	CORE_ID_REPOSITORY: usage,
+	CORE_ID_RUN: usage,
+	CORE_JSON_BOM: refused,
+	CORE_JSON_CONTROL_CHARACTER: refused,
+	CORE_JSON_DEPTH: refused,
+	CORE_JSON_DUPLICATE_KEY: refused,
+	CORE_JSON_EMPTY: refused,
+	CORE_JSON_LONE_SURROGATE: refused,
+	CORE_JSON_NUMBER_FORM: refused,
+	CORE_JSON_NUMBER_RANGE: refused,
+	CORE_JSON_PROTO_KEY: refused,
+	CORE_JSON_SYNTAX: refused,
+	CORE_JSON_TOO_LARGE: refused,
+	CORE_JSON_TRAILING_BYTES: refused,
+	CORE_JSON_UTF8: refused,
+	CORE_JSON_VALUE: refused,
+	EVIDENCE_LEDGER_INVALID: refused,
+	EVIDENCE_PLAN_INVALID: refused,
+	EVIDENCE_RUN_EXISTS: refused,
+	EVIDENCE_RUN_NOT_FOUND: refused,
+	EVIDENCE_WRITE_FAILED: uncertain,
+	RUN_CHECKOUT_DIRTY: refused,
+	RUN_EXECUTABLE_MISSING: refused,
+	RUN_NATIVE_MISSING: refused,
+	RUN_SANDBOX_UNAVAILABLE: refused,
+	RUN_SECRET_IN_PLAN: refused,
+	RUN_SENSITIVE_FILE: refused,
+	RUN_SOURCE_MISMATCH: refused,
+	RUN_SUPERVISOR_FAILED: uncertain,
+	CACHE_LOCK_BUSY: refused,
+	CACHE_PATH_UNTRUSTED: refused,
+	CACHE_ROOT_INVALID: refused,
+	CLI_INTERRUPTED: 130,
+	CLI_OUTPUT_FAILED: uncertain,
+	CLI_USAGE: usage,
+};
+
+/**
+ * The exit code of an error: by its code, and for an interruption by the signal that its details name.
+ */
+export function exitCodeOf(error: BailiffError): ExitCode {
+	const {signal} = error.details;
+	if (error.code === 'CLI_INTERRUPTED' && (signal === 'SIGINT' || signal === 'SIGTERM' || signal === 'SIGHUP')) {
+		return signalExitCodes[signal];
+	}
+
+	return exitCodeByErrorCode[error.code];
+}
+
+/**
+ * True for an error of ours, judged by name and code: the bundled start of the command line and the modules that it loads each hold a copy of the class.
+ */
+export function isBailiffError(error: unknown): error is BailiffError {
+	return error instanceof Error && error.name === 'BailiffError' && 'code' in error && errorCodes.some(code => code === error.code);
+}
