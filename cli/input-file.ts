@@ -1,4 +1,4 @@
-import {realpathSync} from 'node:fs';
+import {type BigIntStats, realpathSync} from 'node:fs';
 import path from 'node:path';
 import {BailiffError, errnoOf} from '../core/errors.ts';
 import {fileRefusal} from '../core/file-fault.ts';
@@ -21,13 +21,14 @@ export function readInputFile(given: string, maxBytes: number): FileContent {
 		throw fileRefusal(errnoOf(error) === 'ENOENT' ? 'missing' : 'unreadable', absolute, {cause: error});
 	}
 
-	if (real === '/') {
-		throw fileRefusal('type', real);
-	}
-
 	return closing(SafeDirectory.open(path.dirname(real)), directory =>
 		closing(directory.file(path.basename(real)), file => {
-			if (file.status.isFile() && file.status.size > BigInt(maxBytes)) {
+			if (!file.status.isFile()) {
+				const message = `${JSON.stringify(absolute)} is ${kindOf(file.status)}, a regular file was expected`;
+				throw new BailiffError('CORE_FILE_NOT_REGULAR', message, {details: {path: absolute, fault: 'type'}});
+			}
+
+			if (file.status.size > BigInt(maxBytes)) {
 				throw new BailiffError('CORE_FILE_TOO_LARGE', `${JSON.stringify(absolute)} has ${file.status.size} bytes, the limit is ${maxBytes}`, {
 					details: {path: absolute, fault: 'too-large', limit: maxBytes},
 				});
@@ -36,4 +37,14 @@ export function readInputFile(given: string, maxBytes: number): FileContent {
 			return file.read(maxBytes);
 		}),
 	);
+}
+
+function kindOf(status: BigIntStats): string {
+	const kinds = [
+		['a directory', status.isDirectory()],
+		['a FIFO', status.isFIFO()],
+		['a socket', status.isSocket()],
+		['a device', status.isBlockDevice() || status.isCharacterDevice()],
+	] as const;
+	return kinds.find(([, isThis]) => isThis)?.[0] ?? 'of another kind';
 }

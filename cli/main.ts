@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 import {version} from '../core/version.ts';
-import {guardStreams, writeFailure, writeReply} from './output.ts';
+import {guardStdout, writeFailure, writeReply} from './output.ts';
 
 async function main(argv: readonly string[]): Promise<void> {
-	guardStreams();
+	guardStdout();
 	let isJson = asksForJson(argv);
 	try {
 		if (argv[0] === '--version') {

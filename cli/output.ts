@@ -16,7 +16,7 @@ export function writeReply(reply: Reply, isJson: boolean): ExitCode {
 	}
 
 	if (reply.note !== undefined) {
-		process.stderr.write(withLineFeed(visibleText(reply.note)));
+		writeError(reply.note);
 	}
 
 	if (reply.text.length > 0) {
@@ -33,7 +33,7 @@ export function writeReply(reply: Reply, isJson: boolean): ExitCode {
  */
 export function writeFailure(error: unknown, isJson: boolean): ExitCode {
 	if (!isBailiffError(error)) {
-		process.stderr.write(withLineFeed(visibleText(`bailiff: this is a bug of bailiff, please report it\n${stackOf(error)}`)));
+		writeError(`bailiff: this is a bug of bailiff, please report it\n${stackOf(error)}`);
 		if (isJson) {
 			writeJson({error: {code: 'BUG', message: 'this is a bug of bailiff; the stack stands on stderr', details: {}}});
 		}
@@ -44,25 +44,41 @@ export function writeFailure(error: unknown, isJson: boolean): ExitCode {
 	if (isJson) {
 		writeJson({error: {code: error.code, message: error.message, details: error.details}});
 	} else {
-		process.stderr.write(withLineFeed(visibleText(describe(error))));
+		writeError(describe(error));
 	}
 
 	return exitCodeOf(error);
 }
 
 /**
- * Makes a closed reader of stdout or stderr quiet (EPIPE), and any other failure to write an exit code of its own.
+ * Makes a closed reader of stdout quiet (EPIPE), and any other failure to write there an exit code of its own.
  */
-export function guardStreams(): void {
-	process.stderr.on('error', () => {});
+export function guardStdout(): void {
 	process.stdout.on('error', error => {
 		if (errnoOf(error) === 'EPIPE') {
 			return;
 		}
 
-		process.stderr.write(`bailiff: CLI_OUTPUT_FAILED: the answer could not be written to stdout (${errnoOf(error) ?? 'unknown'}): make room and ask again\n`);
+		writeError(`bailiff: CLI_OUTPUT_FAILED: the answer could not be written to stdout (${errnoOf(error) ?? 'unknown'}): make room and ask again`);
 		process.exitCode = exitCodes.uncertain;
 	});
+}
+
+/** Writes text to stderr, safe to show. A closed reader is nobody's error. */
+export function writeError(text: string): void {
+	stderrStream().write(withLineFeed(visibleText(text)));
+}
+
+let isStderrGuarded = false;
+
+/** stderr, opened only when something is to be said: opening it costs a twentieth of a start (R-PERF-5). */
+export function stderrStream(): NodeJS.WriteStream {
+	if (!isStderrGuarded) {
+		isStderrGuarded = true;
+		process.stderr.on('error', () => {});
+	}
+
+	return process.stderr;
 }
 
 function describe(error: BailiffError): string {

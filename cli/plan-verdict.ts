@@ -1,4 +1,4 @@
-import {errorCodes} from '../core/errors.ts';
+import type {JsonValue} from '../core/errors.ts';
 import {parsePlan, planLimits} from '../evidence/plan.ts';
 import type {Plan} from '../evidence/plan-schema.ts';
 import type {Problem} from '../evidence/problems.ts';
@@ -46,4 +46,8 @@ function planProblems(error: unknown): Problem[] | null {
 	const isAboutBytes = code.startsWith('CORE_JSON_') || code === 'CORE_FILE_TOO_LARGE';
 	const pointer = typeof details['pointer'] === 'string' ? details['pointer'] : '';
 	return isAboutBytes ? [{code, path: null, pointer, message}] : null;
+}
+
+function isProblem(value: JsonValue): value is Problem {
+	return typeof value === 'object' && value !== null && 'code' in value && 'pointer' in value && 'message' in value;
 }

@@ -25,13 +25,13 @@ export function parseCommandLine(argv: readonly string[]): Parsed {
 		},
 	);
 	try {
-		program.parse(argv, {from: 'user'});
+		program.parse(argv[0] === 'help' ? [...argv.slice(1), '--help'] : argv, {from: 'user'});
 	} catch (error) {
 		if (!(error instanceof CommanderError)) {
 			throw error;
 		}
 
-		if (error.code === 'commander.helpDisplayed' || (error.code === 'commander.help' && argv[0] === 'help')) {
+		if (error.code === 'commander.helpDisplayed') {
 			return {kind: 'text', text: help};
 		}
 
@@ -54,8 +54,8 @@ function createProgram(onCall: (parsed: Parsed) => void, onHelp: (text: string) 
 		.enablePositionalOptions()
 		.version(version, '--version', 'print the version')
 		.helpOption('--help', 'print this help')
-		.helpCommand('help [command]', 'print the help of a command')
-		.addHelpText('after', `\nExample:\n  $ ${catalogue[0]?.example ?? ''}`);
+		.helpCommand(false)
+		.addHelpText('after', `\nbailiff help COMMAND prints the help of a command.\n\nExample:\n  $ ${catalogue[0]?.example ?? ''}`);
 	for (const spec of catalogue) {
 		addCommand(program, spec, onCall);
 	}
@@ -86,7 +86,10 @@ function addCommand(program: Command, spec: CommandSpec, onCall: (parsed: Parsed
 
 function createGroup(program: Command, name: string): Command {
 	const group = program.command(name).description(capitalised(groupSummaries[name] ?? name));
-	return group.helpOption('--help', 'print this help').helpCommand(false).summary(groupSummaries[name] ?? name);
+	return group
+		.helpOption('--help', 'print this help')
+		.helpCommand(false)
+		.summary(groupSummaries[name] ?? name);
 }
 
 const jsonOption: OptionSpec = {name: 'json', kind: 'flag', summary: 'print one JSON object on stdout and nothing else there'};
@@ -112,7 +115,7 @@ function parseValue(spec: OptionSpec, text: string, previous: unknown): unknown 
 	}
 
 	if (spec.isRepeatable === true) {
-		return [...(Array.isArray(previous) ? previous : []), text];
+		return [...toTexts(previous), text];
 	}
 
 	if (previous !== undefined) {
@@ -132,6 +135,10 @@ function parseValue(spec: OptionSpec, text: string, previous: unknown): unknown 
 		default:
 			return spec.kind satisfies never;
 	}
+}
+
+function toTexts(value: unknown): string[] {
+	return Array.isArray(value) ? value.filter(item => typeof item === 'string') : [];
 }
 
 function parseNumber(text: string, form: RegExp, expectation: string): number {

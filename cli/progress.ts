@@ -12,80 +12,91 @@ export type ProgressSink = {
 	readonly columns: () => number;
 };
 
-/** The live view of one run (E-VIEW-2). */
-export type Progress = {
-	readonly onEvent: (event: RunEvent) => void;
-	/** Says something once, above the live line. */
-	readonly say: (line: string) => void;
-	/** Draws the live line again; the caller's timer calls it. Does nothing where nothing is live. */
-	readonly tick: () => void;
-};
-
 const nsPerMs = 1_000_000n;
+const eraseLine = '\r\u001b[2K';
 
 /**
- * Makes the live view of one run: on a terminal one line per running command, redrawn with the time elapsed against its deadline; else plain lines, one per change.
+ * The live view of one run: on a terminal one line for the running command, redrawn with the time elapsed against its deadline; else plain lines, one per change.
  *
  * Source: E-VIEW-2.
  */
-export function createProgress(sink: ProgressSink, clock: Clock): Progress {
-	let total = 0;
-	let running: {readonly event: CommandStarted; readonly startedNs: bigint} | null = null;
-	const clear = sink.isTerminal ? '\r\u001b[2K' : '';
+export class Progress {
+	readonly #sink: ProgressSink;
+	readonly #clock: Clock;
+	#total = 0;
+	#running: {readonly event: CommandStarted; readonly startedNs: bigint} | null = null;
 
-	function line(text: string): void {
-		sink.write(`${running === null ? '' : clear}${text}\n`);
+	constructor(sink: ProgressSink, clock: Clock) {
+		this.#sink = sink;
+		this.#clock = clock;
 	}
 
-	function tick(): void {
-		if (running === null || !sink.isTerminal) {
-			return;
-		}
-
-		const elapsed = seconds(Number((clock.monotonicNs() - running.startedNs) / nsPerMs));
-		const text = `${place(running.event.index, total)} ${running.event.id}  ${elapsed} of ${running.event.timeoutSeconds} s`;
-		sink.write(`${clear}${text.slice(0, Math.max(sink.columns() - 1, 10))}`);
-	}
-
-	function onEvent(event: RunEvent): void {
+	/** Shows one event of the run. */
+	onEvent(event: RunEvent): void {
 		switch (event.type) {
 			case 'run-started':
-				total = event.commands;
-				line(`run ${event.runId}: ${event.commands} ${event.commands === 1 ? 'command' : 'commands'}`);
+				this.#total = event.commands;
+				this.#line(`run ${event.runId}: ${event.commands} ${event.commands === 1 ? 'command' : 'commands'}`);
 				return;
 			case 'command-started':
-				if (!sink.isTerminal) {
-					line(`${place(event.index, total)} ${event.id}: started, deadline ${event.timeoutSeconds} s`);
-				}
-
-				running = {event, startedNs: clock.monotonicNs()};
-				tick();
+				this.#start(event);
 				return;
 			case 'command-ended':
-				line(`${place(event.index, total)} ${event.id}: ${verdict(event, sink.hasColour)}, ${seconds(event.durationMs)}`);
-				running = null;
+				this.#end(event, `${verdict(event, this.#sink.hasColour)}, ${seconds(event.durationMs)}`);
 				return;
 			case 'command-not-executed':
-				line(`${place(event.index, total)} ${event.id}: not executed, ${visibleLine(event.reason, 500)}`);
-				running = null;
+				this.#end(event, `not executed, ${visibleLine(event.reason, 500)}`);
 				return;
 			case 'warning':
-				say(`warning: ${event.message}`);
+				this.say(`warning: ${event.message}`);
 				return;
 			case 'published':
-				line(`run ${event.runId}: evidence published, ${coloured(event.result, event.result === 'passed', sink.hasColour)}`);
+				this.#line(`run ${event.runId}: evidence published, ${coloured(event.result, event.result === 'passed', this.#sink.hasColour)}`);
 				return;
 			default:
 				event satisfies never;
 		}
 	}
 
-	function say(text: string): void {
-		line(visibleLine(text, 2000));
-		tick();
+	/** Says one line, above the live one. */
+	say(text: string): void {
+		this.#line(visibleLine(text, 2000));
+		this.tick();
 	}
 
-	return {onEvent, say, tick};
+	/** Draws the live line again; the caller's timer calls it. Does nothing where nothing is live. */
+	tick(): void {
+		if (this.#running === null || !this.#sink.isTerminal) {
+			return;
+		}
+
+		const {event, startedNs} = this.#running;
+		const elapsed = seconds(Number((this.#clock.monotonicNs() - startedNs) / nsPerMs));
+		const text = `${this.#place(event.index)} ${event.id}  ${elapsed} of ${event.timeoutSeconds} s`;
+		this.#sink.write(`${eraseLine}${text.slice(0, Math.max(this.#sink.columns() - 1, 10))}`);
+	}
+
+	#start(event: CommandStarted): void {
+		if (!this.#sink.isTerminal) {
+			this.#line(`${this.#place(event.index)} ${event.id}: started, deadline ${event.timeoutSeconds} s`);
+		}
+
+		this.#running = {event, startedNs: this.#clock.monotonicNs()};
+		this.tick();
+	}
+
+	#end(event: {readonly index: number; readonly id: string}, outcome: string): void {
+		this.#line(`${this.#place(event.index)} ${event.id}: ${outcome}`);
+		this.#running = null;
+	}
+
+	#line(text: string): void {
+		this.#sink.write(`${this.#running === null || !this.#sink.isTerminal ? '' : eraseLine}${text}\n`);
+	}
+
+	#place(index: number): string {
+		return `[${String(index + 1).padStart(String(this.#total).length)}/${this.#total}]`;
+	}
 }
 
 type CommandStarted = Extract<RunEvent, {type: 'command-started'}>;
@@ -98,10 +109,6 @@ function verdict(event: CommandEnded, hasColour: boolean): string {
 
 function coloured(word: string, isGood: boolean, hasColour: boolean): string {
 	return hasColour ? `\u001b[${isGood ? 32 : 31}m${word}\u001b[39m` : word;
-}
-
-function place(index: number, total: number): string {
-	return `[${String(index + 1).padStart(String(total).length)}/${total}]`;
 }
 
 function seconds(milliseconds: number): string {

@@ -1,6 +1,7 @@
 // C0 and C1 controls but for tab and line feed, line and paragraph separators, bidirectional and zero-width characters, the byte order mark, tags and lone surrogates:
 // each can move the cursor, hide text or show it in another order.
-const hostile = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e0fff}]|\p{Cs}/gu;
+const hostile =
+	/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e0fff}]|\p{Cs}/gu;
 
 /**
  * Text that is safe to show on a terminal: every character that could steer it or hide something is written as an escape (`\x1b`, `\u202e`).

@@ -1,60 +1,7 @@
 import type {CommandSpec} from '../command-spec.ts';
-import {repoRootOption, rootOptions, runOption, targetOptions} from './shared-options.ts';
 
 /** The commands that lay out, run and validate. */
 export const runCommands: readonly CommandSpec[] = [
-	{
-		path: 'init',
-		summary: 'lay out a root; one that is there is checked and left alone',
-		arguments: [],
-		options: rootOptions,
-		example: 'bailiff init --root /srv/bailiff',
-		load: async () => (await import('../commands/init.ts')).init,
-	},
-	{
-		path: 'doctor',
-		summary: 'say what works on this machine, and how to mend what does not',
-		arguments: [],
-		options: rootOptions,
-		example: 'bailiff doctor --root /srv/bailiff',
-		load: async () => (await import('../commands/doctor.ts')).doctor,
-	},
-	{
-		path: 'run',
-		summary: 'run a plan against the exact commit of a checkout and leave evidence',
-		arguments: [],
-		options: [
-			...rootOptions,
-			repoRootOption,
-			{name: 'plan', kind: 'file', value: 'PLAN', summary: 'the plan file', isRequired: true},
-			{name: 'run-id', kind: 'text', value: 'ID', summary: 'a new run id (default: made from time and chance)'},
-			{name: 'role', kind: 'text', value: 'ROLE', summary: 'the role that the manifest names as producer'},
-			{
-				name: 'sensitive-file',
-				kind: 'file',
-				value: 'FILE',
-				summary: 'values that must not appear in any output, one a line, each at least 8 bytes; mode 0600',
-				isRepeatable: true,
-			},
-			{name: 'lock-timeout', kind: 'seconds', value: 'SECONDS', summary: 'how long to wait for the issue lock (default: refuse at once)'},
-		],
-		example: 'bailiff run --root /srv/bailiff --repo-root /src/widget --plan /tmp/plan.json',
-		load: async () => (await import('../commands/run.ts')).run,
-	},
-	{
-		path: 'validate',
-		summary: 'say whether the evidence of a run holds against the checkout as it is now',
-		arguments: [],
-		options: [
-			...rootOptions,
-			repoRootOption,
-			...targetOptions,
-			runOption,
-			{name: 'require-passed', kind: 'flag', summary: 'a sound record of a failed run is a no, too'},
-		],
-		example: 'bailiff validate --root /srv/bailiff --repo-root /src/widget --target acme/widget#7 --run 20260801-120000-4f2a9c1e',
-		load: async () => (await import('../commands/validate.ts')).validate,
-	},
 	{
 		path: 'completion',
 		summary: 'print the completion script of a shell',

@@ -11,5 +11,5 @@ export async function completion(call: CommandCall): Promise<Reply> {
 	}
 
 	const script = completionScript(shell, catalogue, groupSummaries);
-	return {exitCode: 0, json: {shell, script}, text: script};
+	return {exitCode: 0, json: {script}, text: script};
 }

@@ -16,7 +16,11 @@ test('the verifier alone reaches zod, files, digests and paths, and nothing else
 });
 
 test('the command line starts with commander and no other package', async t => {
-	t.deepEqual((await closureOf(repositoryRoot, 'cli/main.ts')).packages, ['commander']);
+	const {packages} = await closureOf(repositoryRoot, 'cli/main.ts');
+	t.deepEqual(
+		packages.filter(name => name !== 'commander'),
+		[],
+	);
 });
 
 test('a child_process planted two imports away is seen, one behind import() is not', async t => {
