@@ -1,7 +1,10 @@
 import {BailiffError} from './errors.ts';
 
+/** A repository at the authority, each part kept exactly as given. */
+export type RepositoryName = {readonly owner: string; readonly repository: string};
+
 /** What a piece of evidence is about. */
-export type Target = {readonly owner: string; readonly repository: string; readonly issue: number};
+export type Target = RepositoryName & {readonly issue: number};
 
 /** Source: shapes.ts: CommitId, C-ID-2. */
 export const commitIdPattern = /^[0-9a-f]{40}$/;
@@ -41,21 +44,31 @@ export function runIdProblem(runId: string): string | null {
  * Refuses: CORE_ID_OWNER, CORE_ID_REPOSITORY, CORE_ID_ISSUE. Source: C-ID-1.
  */
 export function checkTarget(target: Target): Target {
-	const owner = ownerProblem(target.owner);
-	if (owner !== null) {
-		throw new BailiffError('CORE_ID_OWNER', `${JSON.stringify(target.owner)} is no owner: ${owner}`);
-	}
-
-	const repository = repositoryProblem(target.repository);
-	if (repository !== null) {
-		throw new BailiffError('CORE_ID_REPOSITORY', `${JSON.stringify(target.repository)} is no repository: ${repository}`);
-	}
-
+	checkRepositoryName(target);
 	if (!Number.isSafeInteger(target.issue) || target.issue < 1) {
 		throw new BailiffError('CORE_ID_ISSUE', `${target.issue} is no issue number: a whole number from 1 was expected`);
 	}
 
 	return target;
+}
+
+/**
+ * Checks owner and repository and returns them.
+ *
+ * Refuses: CORE_ID_OWNER, CORE_ID_REPOSITORY. Source: C-ID-1.
+ */
+export function checkRepositoryName<Name extends RepositoryName>(name: Name): Name {
+	const owner = ownerProblem(name.owner);
+	if (owner !== null) {
+		throw new BailiffError('CORE_ID_OWNER', `${JSON.stringify(name.owner)} is no owner: ${owner}`);
+	}
+
+	const repository = repositoryProblem(name.repository);
+	if (repository !== null) {
+		throw new BailiffError('CORE_ID_REPOSITORY', `${JSON.stringify(name.repository)} is no repository: ${repository}`);
+	}
+
+	return name;
 }
 
 function componentProblem(name: string): string | null {

@@ -86,6 +86,8 @@ export type NativeParts = {
 	readonly syncDirectory: (directory: string) => void;
 	/** E-PUB-2: everything written on the filesystem that holds the directory is on disk. */
 	readonly syncFilesystem: (directory: string) => void;
+	/** C-TRUST-1: whether a POSIX access list grants more than the mode shows. */
+	readonly hasAccessList: (path: string) => boolean;
 	/** C-TRUST-1: who the group with this number is. */
 	readonly groupMembers: (gid: number) => GroupMembers;
 };
@@ -98,7 +100,7 @@ type Addon = Omit<NativeParts, 'scan' | 'resourceBound' | 'openNoLinks' | 'openN
 	readonly openNoLinks: (path: string, flags: number, mode: number, forceChain: boolean) => number;
 };
 
-const addonVersion = 1;
+const addonVersion = 2;
 const addonFunctions = [
 	'scan',
 	'setSubreaper',
@@ -112,6 +114,7 @@ const addonFunctions = [
 	'renameNoReplace',
 	'syncDirectory',
 	'syncFilesystem',
+	'hasAccessList',
 	'groupMembers',
 ] as const satisfies readonly (keyof Addon)[];
 

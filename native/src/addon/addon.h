@@ -50,6 +50,7 @@ napi_value try_lock(napi_env env, napi_callback_info info);
 napi_value rename_no_replace(napi_env env, napi_callback_info info);
 napi_value sync_directory(napi_env env, napi_callback_info info);
 napi_value sync_filesystem(napi_env env, napi_callback_info info);
+napi_value has_access_list(napi_env env, napi_callback_info info);
 
 /* groups.c: who a group really is (C-TRUST-1). */
 napi_value group_members(napi_env env, napi_callback_info info);

@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #ifndef RENAME_NOREPLACE
@@ -146,4 +147,21 @@ napi_value sync_directory(napi_env env, napi_callback_info info) {
 /* syncFilesystem(directory): R-PERF-1, E-PUB-2: one flush for everything written below it. */
 napi_value sync_filesystem(napi_env env, napi_callback_info info) {
 	return flush(env, info, syncfs, "syncfs");
+}
+
+/* hasAccessList(path): C-TRUST-1. A list may let others write where mode and group name nobody; where there is none, the mode is the whole truth. */
+napi_value has_access_list(napi_env env, napi_callback_info info) {
+	napi_value args[1];
+	if (!take_args(env, info, 1, args)) {
+		return NULL;
+	}
+	char *path = take_string(env, args[0]);
+	if (!path) {
+		return NULL;
+	}
+	ssize_t length = lgetxattr(path, "system.posix_acl_access", NULL, 0);
+	bool is_absent = length == 0 || (length < 0 && (errno == ENODATA || errno == EOPNOTSUPP));
+	napi_value result = length > 0 || is_absent ? make_boolean(env, !is_absent) : throw_errno(env, errno, "lgetxattr", path);
+	free(path);
+	return result;
 }

@@ -2,7 +2,7 @@
 #include "addon.h"
 
 /* Raised whenever a function changes, so that a stale build is told apart from a missing one (R-MECH-6). */
-enum { ADDON_VERSION = 1 };
+enum { ADDON_VERSION = 2 };
 
 static const struct {
 	const char *name;
@@ -20,6 +20,7 @@ static const struct {
 	{"renameNoReplace", rename_no_replace},
 	{"syncDirectory", sync_directory},
 	{"syncFilesystem", sync_filesystem},
+	{"hasAccessList", has_access_list},
 	{"groupMembers", group_members},
 };
 

@@ -1,0 +1,6 @@
+export {contractSuffix, type IssuePaths, issuePaths, type RepositoryPaths, type RootPaths, repositoryPaths, rootPaths, runDirectory} from './layout.ts';
+export {FileLock, type LockKind, type LockWait} from './lock.ts';
+export type {LockHolder} from './lock-holders.ts';
+export {type HeldLock, LockSession} from './lock-session.ts';
+export {contractPathOf, type InitResult, initRoot, openRoot, rootOf} from './root.ts';
+export {openRunPlace, type RunPlace, type RunPlaceRequest, readRunPlace} from './run-place.ts';
