@@ -217,8 +217,11 @@ for (const [title, argv] of [
 	['cargo names its version', ['cargo', '--version']],
 	['go names its version', ['go', 'version']],
 ] as const) {
-	const isThere = spawnSync(argv[0], argv.slice(1)).status === 0;
-	(isThere ? test : test.skip)(`under the filter of loopback ${title}`, t => {
+	if (spawnSync(argv[0], argv.slice(1)).status !== 0) {
+		continue;
+	}
+
+	test(`under the filter of loopback ${title}`, t => {
 		const file = join(directory, 'optional.bpf');
 		writeFileSync(file, createFilter(notForbidden({})).bytes);
 		t.is(spawnSync(probe, [file, '--', ...argv]).status, 0);
