@@ -1,5 +1,6 @@
 /** The verifier and the shapes of evidence: what `bailiff/evidence` gives. */
 export {buildClaims, claimPointers} from './claims.ts';
+export {LedgerWriter, type WrittenLine} from './ledger.ts';
 export {type LedgerEntry, type LedgerRun, type ParsedLedger, parseLedger} from './ledger-lines.ts';
 export {type LedgerLine, ledgerLineSchema} from './ledger-schema.ts';
 export {buildCommandRecord, buildManifest, type CommandFacts, type EndedFacts, type ManifestFacts, manifestBytes, manifestLimits} from './manifest.ts';
@@ -22,4 +23,5 @@ export {parsePlan, planLimits, type ResolvedCommand, type ResolvedLimits, type R
 export {defaultPath, type Layer, type Limits, type Plan, type PlanCommand, planDecimalKeys, planSchema, type SandboxProfile} from './plan-schema.ts';
 export type {SourceReader, StorePrimitives} from './ports.ts';
 export type {Problem, ProblemCode} from './problems.ts';
+export {type IncompleteRun, listIncomplete, outputPaths, RunStage, type StoredFile} from './store.ts';
 export {type ChildEnd, readWaitStatus, signalName} from './wait-status.ts';
