@@ -31,6 +31,7 @@ export const exitCodeByErrorCode: Readonly<Record<ErrorCode, ExitCode>> = {
 	CORE_FILE_TOO_LARGE: refused,
 	CORE_FILE_UNREADABLE: refused,
 	CORE_FILE_UNTRUSTED: refused,
+	CORE_FILE_UNWRITABLE: uncertain,
 	CORE_ID_COMMIT: usage,
 	CORE_ID_ISSUE: usage,
 	CORE_ID_OWNER: usage,
