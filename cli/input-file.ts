@@ -21,11 +21,14 @@ export function readInputFile(given: string, maxBytes: number): FileContent {
 		throw fileRefusal(errnoOf(error) === 'ENOENT' ? 'missing' : 'unreadable', absolute, {cause: error});
 	}
 
+	if (real === '/') {
+		throw notRegular(absolute, 'a directory');
+	}
+
 	return closing(SafeDirectory.open(path.dirname(real)), directory =>
 		closing(directory.file(path.basename(real)), file => {
 			if (!file.status.isFile()) {
-				const message = `${JSON.stringify(absolute)} is ${kindOf(file.status)}, a regular file was expected`;
-				throw new BailiffError('CORE_FILE_NOT_REGULAR', message, {details: {path: absolute, fault: 'type'}});
+				throw notRegular(absolute, kindOf(file.status));
 			}
 
 			if (file.status.size > BigInt(maxBytes)) {
@@ -37,6 +40,10 @@ export function readInputFile(given: string, maxBytes: number): FileContent {
 			return file.read(maxBytes);
 		}),
 	);
+}
+
+function notRegular(file: string, kind: string): BailiffError {
+	return new BailiffError('CORE_FILE_NOT_REGULAR', `${JSON.stringify(file)} is ${kind}, a regular file was expected`, {details: {path: file, fault: 'type'}});
 }
 
 function kindOf(status: BigIntStats): string {
