@@ -1,0 +1,130 @@
+import {lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync} from 'node:fs';
+import path from 'node:path';
+import {privateDirectories} from './profile.ts';
+
+/** What stands on this machine and matters to the mounts; absolute, resolved paths that exist. */
+export type HostView = {
+	/** /run, /var/tmp, /tmp as they are here (/dev/shm belongs to the private /dev). */
+	readonly privateDirectories: readonly string[];
+	/** Unix sockets with a path: a read-only mount does not keep anyone from connecting. */
+	readonly sockets: readonly string[];
+	/** Parts of /proc that root could write, and those that only root can read. Empty for an ordinary user. */
+	readonly processReadonly: readonly string[];
+	readonly processHidden: readonly string[];
+	/** Files of password hashes and host keys, readable here only as root. */
+	readonly systemSecrets: readonly string[];
+	/** The resolver's configuration, where it lies in /run and the network is shared. */
+	readonly networkFiles: readonly string[];
+	/** For root "minimal": real directories, links such as /bin, and the loader's and certificate parts of /etc. */
+	readonly systemDirectories: readonly string[];
+	readonly systemLinks: ReadonlyArray<{readonly path: string; readonly target: string}>;
+	readonly loaderFiles: readonly string[];
+};
+
+/** What the reading of the machine depends on. */
+export type HostViewOptions = {readonly userId: number; readonly network: 'none' | 'loopback' | 'host'; readonly root: 'host-ro' | 'minimal'};
+
+const systemParts = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32'] as const;
+
+const loaderParts = [
+	'/etc/alternatives',
+	'/etc/ca-certificates',
+	'/etc/ca-certificates.conf',
+	'/etc/ld.so.cache',
+	'/etc/ld.so.conf',
+	'/etc/ld.so.conf.d',
+	'/etc/pki',
+	'/etc/ssl/certs',
+	'/etc/ssl/openssl.cnf',
+] as const;
+
+const secretFiles = ['/etc/shadow', '/etc/shadow-', '/etc/gshadow', '/etc/gshadow-', '/etc/sudoers', '/etc/sudoers.d', '/etc/ssl/private'] as const;
+
+/** Reads the machine as it is now. Source: S-MECH-1. */
+export function readHostView(options: HostViewOptions): HostView {
+	const isRoot = options.userId === 0;
+	const parts = options.root === 'minimal' ? systemParts.filter(part => modeOf(part) !== null) : [];
+	const guards = isRoot ? processGuards() : {readonly: [], hidden: []};
+	return {
+		privateDirectories: [...new Set(privateDirectories.filter(directory => directory !== '/dev/shm').flatMap(realPaths))],
+		sockets: boundSockets(),
+		processReadonly: guards.readonly,
+		processHidden: guards.hidden,
+		systemSecrets: isRoot ? [...secretFiles.flatMap(realPaths), ...hostKeys()] : [],
+		networkFiles: options.network === 'host' ? realPaths('/etc/resolv.conf').filter(file => file.startsWith('/run/')) : [],
+		systemDirectories: parts.filter(part => !isLink(part)),
+		systemLinks: parts.filter(part => isLink(part)).map(part => ({path: part, target: readlinkSync(part)})),
+		loaderFiles: options.root === 'minimal' ? loaderParts.filter(part => modeOf(part) !== null) : [],
+	};
+}
+
+function realPaths(candidate: string): string[] {
+	try {
+		return [realpathSync.native(candidate)];
+	} catch {
+		return [];
+	}
+}
+
+function modeOf(candidate: string): number | null {
+	try {
+		return lstatSync(candidate).mode;
+	} catch {
+		return null;
+	}
+}
+
+const typeMask = 0o170_000;
+const typeDirectory = 0o040_000;
+const typeLink = 0o120_000;
+const typeSocket = 0o140_000;
+
+function isLink(candidate: string): boolean {
+	return ((modeOf(candidate) ?? 0) & typeMask) === typeLink;
+}
+
+/** The paths that the kernel lists as bound; the last field may hold blanks. Source: proc_net(5), unix. */
+function boundSockets(): string[] {
+	let listing: string;
+	try {
+		listing = readFileSync('/proc/net/unix', 'utf8');
+	} catch {
+		return [];
+	}
+
+	const named = listing
+		.split('\n')
+		.map(line => /^\S+: +(?:\S+ +){6}(\/.*)$/.exec(line)?.[1])
+		.filter(name => name !== undefined);
+	return [...new Set(named.flatMap(realPaths))].filter(name => ((modeOf(name) ?? 0) & typeMask) === typeSocket);
+}
+
+function processGuards(): {readonly readonly: string[]; readonly hidden: string[]} {
+	const guarded: string[] = [];
+	const hidden: string[] = [];
+	for (const name of readdirSync('/proc')) {
+		const entry = path.join('/proc', name);
+		const mode = modeOf(entry) ?? 0;
+		if (/^\d+$/.test(name) || (mode & typeMask) === typeLink) {
+			continue;
+		}
+
+		if ((mode & typeMask) === typeDirectory || (mode & 0o222) !== 0) {
+			guarded.push(entry);
+		} else if ((mode & 0o044) === 0) {
+			hidden.push(entry);
+		}
+	}
+
+	return {readonly: guarded, hidden};
+}
+
+function hostKeys(): string[] {
+	try {
+		return readdirSync('/etc/ssh')
+			.filter(name => /^ssh_host_.*_key$/.test(name))
+			.map(name => path.join('/etc/ssh', name));
+	} catch {
+		return [];
+	}
+}

@@ -1,0 +1,137 @@
+import type {HostView} from './host-view.ts';
+import {isWithin, type Place, placeOrNull} from './places.ts';
+import type {ResolvedProfile, SandboxFacts} from './profile.ts';
+
+/** One step in the building of the root, in the order in which they are taken: a later one covers an earlier one. */
+export type Mount =
+	| {readonly kind: 'bind'; readonly path: string; readonly source: string; readonly isWritable: boolean}
+	| {readonly kind: 'tmpfs'; readonly path: string; readonly maxBytes: number}
+	| {readonly kind: 'link'; readonly path: string; readonly target: string}
+	| {readonly kind: 'dev'; readonly path: '/dev'}
+	| {readonly kind: 'proc'; readonly path: '/proc'}
+	| {readonly kind: 'freeze'; readonly path: string};
+
+/** What besides the profile decides about the mounts. */
+export type MountPlan = {
+	readonly profile: ResolvedProfile;
+	readonly facts: SandboxFacts;
+	readonly view: HostView;
+	/** Of each private directory. */
+	readonly tmpBytes: number;
+	/** Our own program, the first process inside. */
+	readonly supervisor: string;
+};
+
+/** Where our own program stands inside: on a private file system, so that no mount point is made in a tree of the host. */
+export const innerSupervisor = '/run/bailiff-supervisor';
+
+/** A directory that only hides what is below it: its mount points cost inodes, not bytes. */
+const hidingBytes = 65_536;
+
+/**
+ * The mounts of a profile, in order.
+ *
+ * Order: root, devices, /proc and its guards, private directories, hidden homes and root of bailiff, read, write, git, deny, our own program, sockets, freezes.
+ * Source: S-PLAN, S-PLAN-1, S-MECH-1.
+ */
+export function planMounts(plan: MountPlan): Mount[] {
+	const {profile, facts, view} = plan;
+	const mounts: Mount[] = [...rootMounts(plan), ...deviceMounts(plan), ...processMounts(view)];
+	for (const path of view.privateDirectories) {
+		mounts.push({kind: 'tmpfs', path, maxBytes: plan.tmpBytes});
+	}
+
+	const hidden = hiddenDirectories(plan);
+	mounts.push(...hidden.map(path => hide({path, kind: 'directory'})));
+	mounts.push(...gitSources(plan).map(place => bind(place.path, false)), ...view.networkFiles.map(path => bind(path, false)));
+	mounts.push(...profile.read.map(place => bind(place.path, false)));
+	if (!profile.write.some(place => isWithin(facts.checkout, place.path))) {
+		mounts.push(bind(facts.checkout, false));
+	}
+
+	mounts.push(...profile.write.map(place => bind(place.path, true)), bind(facts.privateHome, true), bind(facts.privateTmp, true));
+	mounts.push(...gitGuards(plan, mounts));
+	const denied = [...profile.deny, ...secretPlaces(plan)].filter(place => isVisible(mounts, place.path));
+	mounts.push(...denied.map(place => hide(place)));
+	mounts.push({kind: 'bind', path: innerSupervisor, source: plan.supervisor, isWritable: false});
+	mounts.push(...view.sockets.filter(path => isVisible(mounts, path)).map(path => hide({path, kind: 'file'})));
+	const frozen = [...hidden, ...denied.filter(place => place.kind === 'directory').map(place => place.path)];
+	mounts.push(...frozen.map(path => ({kind: 'freeze', path}) as const));
+	return profile.root === 'minimal' ? [...mounts, {kind: 'freeze', path: '/'}] : mounts;
+}
+
+/** True where a path of the host is seen inside after these mounts. */
+export function isVisible(mounts: readonly Mount[], path: string): boolean {
+	const top = mounts.findLast(mount => mount.kind !== 'freeze' && isWithin(path, mount.path));
+	return top !== undefined && (top.kind === 'link' || (top.kind === 'bind' && top.source === top.path));
+}
+
+function rootMounts({profile, view}: MountPlan): Mount[] {
+	if (profile.root === 'host-ro') {
+		return [bind('/', false)];
+	}
+
+	const links = view.systemLinks.map(({path, target}) => ({kind: 'link', path, target}) as const);
+	return [...view.systemDirectories.map(path => bind(path, false)), ...links, ...view.loaderFiles.map(path => bind(path, false))];
+}
+
+/** The private /dev would be an unbounded place to write to: it is frozen, its own /dev/shm is not. */
+function deviceMounts({tmpBytes}: MountPlan): Mount[] {
+	return [
+		{kind: 'dev', path: '/dev'},
+		{kind: 'tmpfs', path: '/dev/shm', maxBytes: tmpBytes},
+		{kind: 'freeze', path: '/dev'},
+	];
+}
+
+/** As root, what /proc holds beside processes stays that of the host and writable without any capability. */
+function processMounts(view: HostView): Mount[] {
+	return [{kind: 'proc', path: '/proc'}, ...view.processReadonly.map(path => bind(path, false)), ...view.processHidden.map(path => hide({path, kind: 'file'}))];
+}
+
+function hiddenDirectories({profile, facts, view}: MountPlan): string[] {
+	const candidates = [facts.home, '/root', '/home', facts.root, ...facts.secrets];
+	const places = candidates.map(candidate => placeOrNull(candidate)).filter(place => place?.kind === 'directory' && place.path !== '/');
+	const paths = [...new Set(places.map(place => place?.path ?? '/'))];
+	const isCovered = (path: string): boolean =>
+		view.privateDirectories.some(directory => isWithin(path, directory)) || paths.some(other => other !== path && isWithin(path, other));
+	return profile.root === 'minimal' ? [] : paths.filter(path => !isCovered(path));
+}
+
+function secretPlaces({facts, view}: MountPlan): Place[] {
+	return [...facts.secrets, ...view.systemSecrets, facts.evidence].map(candidate => placeOrNull(candidate)).filter(place => place !== null);
+}
+
+function gitSources({profile, facts}: MountPlan): Place[] {
+	if (profile.git === 'hidden') {
+		return [];
+	}
+
+	return [facts.git.commonDir, ...facts.git.alternates].map(candidate => placeOrNull(candidate)).filter(place => place !== null);
+}
+
+/** On top of the writable checkout: otherwise the git of the host runs what a command planted. */
+function gitGuards({profile, facts}: MountPlan, mounts: readonly Mount[]): Mount[] {
+	const dotGit = placeOrNull(facts.git.dotGit);
+	const guards: Mount[] = [];
+	if (dotGit !== null) {
+		guards.push(profile.git === 'readonly' ? bind(dotGit.path, false) : hide(dotGit));
+	}
+
+	const common = placeOrNull(facts.git.commonDir);
+	if (profile.git === 'hidden' && common !== null && common.path !== dotGit?.path && isVisible(mounts, common.path)) {
+		guards.push(hide(common));
+	}
+
+	return guards.flatMap((mount): Mount[] => (mount.kind === 'tmpfs' ? [mount, {kind: 'freeze', path: mount.path}] : [mount]));
+}
+
+function bind(path: string, isWritable: boolean): Mount {
+	return {kind: 'bind', path, source: path, isWritable};
+}
+
+function hide(place: Pick<Place, 'path' | 'kind'>): Mount {
+	return place.kind === 'directory'
+		? {kind: 'tmpfs', path: place.path, maxBytes: hidingBytes}
+		: {kind: 'bind', path: place.path, source: '/dev/null', isWritable: false};
+}
