@@ -1,9 +1,8 @@
 import path from 'node:path';
+import {contractSuffix} from '../cache/layout.ts';
 import {BailiffError} from '../core/errors.ts';
 import {checkTarget, type Target} from '../core/ids.ts';
 import type {OptionValues} from './option-values.ts';
-
-const contractSuffix = 'harness/operations/repository-cache.md';
 
 /**
  * The contract path that names the root: `--contract-path`, or `--root DIR` as shorthand for the file under DIR.

@@ -77,7 +77,7 @@ export const exitCodeByErrorCode: Readonly<Record<ErrorCode, ExitCode>> = {
 	CACHE_PATH_MISSING: refused,
 	CACHE_PATH_UNTRUSTED: refused,
 	CACHE_ROOT_INVALID: refused,
-	CACHE_WRITE_FAILED: uncertain,
+	CACHE_WRITE_FAILED: refused,
 	CLI_INTERRUPTED: 130,
 	CLI_OUTPUT_FAILED: uncertain,
 	CLI_USAGE: usage,
