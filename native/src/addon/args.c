@@ -61,7 +61,9 @@ bool take_args(napi_env env, napi_callback_info info, size_t count, napi_value *
 	if (napi_get_cb_info(env, info, &given, all, NULL, NULL) != napi_ok || given != count) {
 		return wrong_argument(env, "wrong number of arguments");
 	}
-	memcpy(args, all, count * sizeof *all);
+	for (size_t i = 0; i < count; i++) {
+		args[i] = all[i];
+	}
 	return true;
 }
 
