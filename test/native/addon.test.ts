@@ -76,10 +76,14 @@ function pidsOf(rows: readonly ProcessRow[]): number[] {
 	return rows.map(row => row.pid);
 }
 
+function boundOf(text: string | undefined): number | null {
+	return text === 'unlimited' ? null : Number(text);
+}
+
 /** Runs a module text in a fresh Node, which sees `native`, and returns what it printed as JSON. */
 function inNode(before: readonly string[], body: string): unknown {
 	const source = `import {loadNative} from ${JSON.stringify(nativeUrl)}; const native = loadNative(); ${body}`;
-	const [command = '', ...argv] = [...before, process.execPath, '--input-type=module', '-e', source];
+	const [command, ...argv] = [...before, process.execPath, '--input-type=module', '-e', source];
 	return JSON.parse(execFileSync(command, argv, {encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit']}));
 }
 
@@ -148,9 +152,10 @@ test('scan() shows a zombie as not living', async t => {
 test('scan() never fails while processes come and go', async t => {
 	const {pid, ended} = start(t, 'sh', ['-c', 'i=0; while [ $i -lt 300 ]; do (true & true &) ; i=$((i+1)); done']);
 	let isOver = false;
-	void ended.then(() => {
+	void (async () => {
+		await ended;
 		isOver = true;
-	});
+	})();
 	let scans = 0;
 	await eventually('the end of the loop', () => {
 		const result = native.scan({groups: [pid], ancestors: [process.pid]});
@@ -429,7 +434,6 @@ test('hasAccessList() sees a list that the mode does not show', t => {
 
 test('resourceBound() gives what the kernel says of this process', t => {
 	const limits = readFileSync('/proc/self/limits', 'utf8');
-	const value = (text: string | undefined): number | null => (text === 'unlimited' ? null : Number(text));
 	for (const [name, label] of [
 		['openFiles', 'Max open files'],
 		['memoryBytes', 'Max address space'],
@@ -438,7 +442,7 @@ test('resourceBound() gives what the kernel says of this process', t => {
 		['fileSizeBytes', 'Max file size'],
 	] as const) {
 		const match = new RegExp(`^${label} +(\\S+) +(\\S+)`, 'm').exec(limits);
-		t.deepEqual(native.resourceBound(name), {soft: value(match?.[1]), hard: value(match?.[2])}, name);
+		t.deepEqual(native.resourceBound(name), {soft: boundOf(match?.[1]), hard: boundOf(match?.[2])}, name);
 	}
 });
 
