@@ -1,0 +1,103 @@
+#!/bin/bash
+# Runs two plans on this very repository and looks at what they leave. Everything happens in a fresh folder below the temporary directory.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")/.." && pwd)
+work=$(mktemp -d "${TMPDIR:-/tmp}/bailiff-demo-XXXXXX")
+root=$work/root
+checkout=$work/checkout
+# Git of its own: no configuration of this user, and this repository may belong to somebody else (a container that mounts it).
+export GIT_CONFIG_GLOBAL=$work/gitconfig GIT_CONFIG_SYSTEM=/dev/null
+printf '[safe]\n\tdirectory = *\n[advice]\n\tdetachedHead = false\n' >"$GIT_CONFIG_GLOBAL"
+
+say() {
+	printf '\n\033[1m%s\033[0m\n' "$1" | if [ -t 1 ]; then cat; else sed 's/\x1b\[[0-9]*m//g'; fi
+	shift
+	if [ "$#" -gt 0 ]; then printf '%s\n' "$@"; fi
+}
+
+# Shows a bailiff command as a person would type it, runs it, and checks its exit code.
+bailiff() {
+	local want=$1 status=0
+	shift
+	local shown="bailiff $*"
+	shown=${shown//$root/\$ROOT}
+	shown=${shown//$checkout/\$CHECKOUT}
+	printf '\n$ %s\n' "${shown//$work/\$WORK}"
+	node "$here/build/cli/main.js" "$@" || status=$?
+	if [ "$status" != "$want" ]; then
+		echo "the demo expected exit code $want and got $status" >&2
+		exit 1
+	fi
+}
+
+# plan FILE COMMAND...: a plan for the commit of the checkout; each COMMAND is a JSON object
+plan() {
+	local file=$1 commands
+	shift
+	commands=$(IFS=,; echo "$*")
+	cat >"$file" <<-END
+		{
+			"schema": "verification-plan/v3",
+			"owner": "demo",
+			"repository": "bailiff",
+			"issue": 1,
+			"source_sha": "$commit",
+			"path": "$(dirname "$(command -v node)"):/usr/local/bin:/usr/bin:/bin",
+			"sandbox": {"mode": "off"},
+			"commands": [$commands]
+		}
+	END
+}
+
+if ! git -C "$here" rev-parse --git-dir >/dev/null 2>&1; then
+	echo 'the demo clones this repository, and this folder is no git checkout' >&2
+	exit 1
+fi
+
+say '1. A product and an exact commit of it' 'The product is this repository. It is cloned, so that nothing of yours is touched.'
+git clone -q --no-hardlinks "$here" "$checkout"
+commit=$(git -C "$checkout" rev-parse HEAD)
+git -C "$checkout" checkout -q --detach "$commit"
+echo "checkout: $checkout"
+echo "commit:   $commit"
+
+say '2. A root: the place for evidence' 'Only this user can read it.'
+bailiff 0 init --root "$root"
+
+say '3. A plan' \
+	'Three commands. Each has its own limit of time and output. The third is a RED: a test of something that is not written yet,' \
+	'so it must fail with exit code 1. If it passed, the run would fail.'
+plan "$work/plan.json" \
+	'{"id": "house-rules-parse", "argv": ["node", "--check", "test/house/rules.js"], "timeout_seconds": 30, "max_output_bytes": 65536}' \
+	'{"id": "supervisor-compiles", "argv": ["cc", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "native/src/supervisor/main.c"], "timeout_seconds": 60, "max_output_bytes": 65536}' \
+	'{"id": "feature-not-written-yet", "argv": ["test", "-s", "demo/feature.txt"], "timeout_seconds": 10, "max_output_bytes": 4096, "expected_exit_code": 1, "purpose": "red"}'
+bailiff 0 plan check "$work/plan.json"
+
+say '4. The plan runs in custody' 'Exit code 0: every command ended as the plan said.'
+bailiff 0 run --root "$root" --repo-root "$checkout" --plan "$work/plan.json" --run-id demo-passed
+
+say '5. A reader checks the evidence' \
+	'It believes nothing that the evidence says about itself: files, digests, claims, truth table, ledger, and the commit in git. The verdict is valid-v3.'
+bailiff 0 validate --root "$root" --repo-root "$checkout" --owner demo --repository bailiff --issue 1 --run demo-passed --require-passed
+
+say '6. A second run, with a command that hangs' \
+	'It asks for 30 seconds and gets one. bailiff ends it, records the timeout, and says so: exit code 1.'
+plan "$work/slow.json" '{"id": "hangs", "argv": ["sleep", "30"], "timeout_seconds": 1, "max_output_bytes": 4096}'
+bailiff 1 run --root "$root" --repo-root "$checkout" --plan "$work/slow.json" --run-id demo-timeout
+
+say '7. The record of a failed run is sound too' 'Verdict valid-v3 (the evidence holds), result failed (the run did not pass).'
+bailiff 0 validate --root "$root" --repo-root "$checkout" --owner demo --repository bailiff --issue 1 --run demo-timeout
+
+say '8. What is there' 'Both runs, and each attempt in the ledger: a run that failed cannot be made to disappear.'
+bailiff 0 evidence list --root "$root" --owner demo --repository bailiff --issue 1
+bailiff 0 evidence show --root "$root" --owner demo --repository bailiff --issue 1 --run demo-timeout
+
+say '9. One changed byte' 'An output of the first run is edited. The reader says which file, and the exit code is 1.'
+run=$root/repositories/demo/bailiff/worktrees/issue-1/verification/demo-passed
+printf 'all is well\n' >>"$run/output/000.log"
+bailiff 1 validate --root "$root" --repo-root "$checkout" --owner demo --repository bailiff --issue 1 --run demo-passed
+
+say 'Where it lies' "$root/repositories/demo/bailiff/worktrees/issue-1/verification"
+(cd "$run/.." && find . -type f | sort)
+say 'Done.' "Look around, then remove it: rm -rf $work"
