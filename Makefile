@@ -28,7 +28,7 @@ lint: build
 	@node_modules/.bin/knip --no-progress
 
 sanitize: build
-	@$(MAKE) --no-print-directory -C native sanitize
+	@.ci/sanitize
 
 bench: build
 	@node build/bench/main.js

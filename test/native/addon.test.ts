@@ -187,7 +187,9 @@ test('scan() names what it may not read', t => {
 		return;
 	}
 
-	const script = 'mount -t proc -o hidepid=1 proc /proc; sleep 60 & exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"';
+	// Root without CAP_SYS_PTRACE: another user could not read a checkout below a private home.
+	const script =
+		'mount -t proc -o hidepid=1 proc /proc; setpriv --reuid 65534 --clear-groups sleep 60 & exec setpriv --regid 65534 --clear-groups --inh-caps=-sys_ptrace --bounding-set=-sys_ptrace "$@"';
 	const found = inNode(['unshare', '-mpf', '--kill-child', 'sh', '-c', script, 'sh'], 'console.log(JSON.stringify(native.scan({}).unreadable.length));');
 	t.is(found, 1);
 });
