@@ -1,5 +1,151 @@
-/* The native supervisor of one run (R-MECH-1). */
-int main(void)
+/* Puts the process into a defined state, whatever it inherited, and serves one command after the other (R-MECH-1, R-MECH-2). */
+#include "supervisor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+pid_t self_pid, parent_pid;
+int null_fd = -1;
+int own_oom_score = INT32_MIN;
+
+/* CLOCK_MONOTONIC: every deadline and every duration runs on it (R-END-1). */
+uint64_t now_ns(void)
 {
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/* A fault of ours or of the machine that leaves nothing to go on with: say so and die; bailiff, a subreaper too, ends what is left (R-MECH-4). */
+_Noreturn void fatal(const char *what, int error)
+{
+	send_fatal(what, error);
+	flush_events();
+	exit(70);
+}
+
+/* Every signal is blocked here and has its default disposition, so that a command inherits nothing but defaults (R-START-1). */
+static void define_signals(void)
+{
+	uint64_t all = UINT64_MAX;
+	uint64_t default_action[8] = {0}; /* as large as any kernel_sigaction; all zero is SIG_DFL */
+	for (int signal = 1; signal <= 64; signal++)
+		syscall(SYS_rt_sigaction, signal, default_action, NULL, sizeof all);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof all);
+}
+
+/* Descriptors 0-2 point at nothing, 3 and 4 are the protocol, and nothing else is open or passed on. */
+static void define_descriptors(void)
+{
+	if (syscall(SYS_close_range, 5U, ~0U, 0) != 0)
+		fatal("close_range (Linux 5.11 or newer is needed)", errno);
+	null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null_fd < 0)
+		fatal("/dev/null cannot be opened", errno);
+	for (int fd = 0; fd <= 2; fd++)
+		if (dup2(null_fd, fd) < 0)
+			fatal("dup2", errno);
+	for (int fd = REQUEST_FD; fd <= EVENT_FD; fd++)
+		if (fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 || fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK) != 0)
+			fatal("protocol descriptor", errno);
+}
+
+/* Out of the way of the kernel's memory killer where that is allowed; commands get the old score back. */
+static void leave_harm(void)
+{
+	char text[16] = {0};
+	int fd = open("/proc/self/oom_score_adj", O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (read(fd, text, sizeof text - 1) > 0 && write(fd, "-1000", 5) == 5)
+		own_oom_score = atoi(text);
+	close(fd);
+}
+
+static void define_process(void)
+{
+	self_pid = getpid();
+	parent_pid = getppid();
+	define_signals();
+	define_descriptors();
+	setsid(); /* fails where we lead a session already: as good */
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
+		fatal("PR_SET_CHILD_SUBREAPER", errno);
+	if (chdir("/") != 0)
+		fatal("chdir /", errno);
+	open_proc();
+	leave_harm();
+}
+
+static void reset_command(struct command *c)
+{
+	memset(c, 0, sizeof *c);
+	c->pidfd = -1;
+	for (int i = 0; i < 2; i++)
+		c->streams[i] = (struct stream){.fd = -1, .at_end = true};
+}
+
+/* A command may have stopped bailiff: at each end it is set going again (R-MECH-4). */
+static void wake_parent(void)
+{
+	if (getppid() == parent_pid)
+		kill(parent_pid, SIGCONT);
+}
+
+/* One command from its request to its last event. */
+static void run_command(struct command *c)
+{
+	if (!start_command(c))
+		return;
+	send_started(c);
+	flush_events();
+	watch(c);
+	finish(c);
+	drain(c);
+	if (c->pidfd >= 0)
+		close(c->pidfd);
+	send_ended(c);
+	flush_events();
+	wake_parent();
+}
+
+/* Until the request pipe ends (R-MECH-4). */
+static int serve(void)
+{
+	static struct command command;
+	reset_command(&command);
+	send_hello();
+	while (!command.abandoned) {
+		pump(&command, NEVER);
+		if (!command.requested)
+			continue;
+		reset_command(&command);
+		if (!parse_run(&command))
+			fatal("malformed run request", EPROTO);
+		run_command(&command);
+		bool abandoned = command.abandoned;
+		reset_command(&command);
+		command.abandoned = abandoned;
+	}
 	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && strcmp(argv[1], "--bench-passthrough") == 0)
+		return bench_passthrough(argv[2]);
+	if (argc != 1) {
+		fputs("bailiff-supervisor is started by bailiff, without arguments\n", stderr);
+		return 2;
+	}
+	define_process();
+	return serve();
 }

@@ -1,0 +1,147 @@
+/*
+ * The native supervisor: one single-threaded process per run that owns the start, the deadline, the signals and the reaping of
+ * every command (R-MECH-1). It reads requests on descriptor 3 and writes events on descriptor 4 (protocol.c says how they look).
+ *
+ *   main.c      puts the process into a defined state and waits for requests
+ *   protocol.c  requests in, events out
+ *   start.c     from a request to a running leader
+ *   watch.c     output, deadline, and what makes a command end
+ *   ladder.c    TERM, grace, KILL, and the proof that nobody is left
+ *   scan.c      who is alive: /proc by group, session and descent
+ *   bench.c     --bench-passthrough
+ *
+ * Nothing is allocated after the start: every buffer is static, and pages that nobody needs are never touched.
+ */
+#ifndef BAILIFF_SUPERVISOR_H
+#define BAILIFF_SUPERVISOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+enum { REQUEST_FD = 3, EVENT_FD = 4 };
+enum { PROTOCOL_VERSION = 1 };
+
+enum request_type { REQUEST_NONE = 0, REQUEST_RUN = 1, REQUEST_INTERRUPT = 2, REQUEST_KILL = 3, REQUEST_END = 255 };
+enum event_type { EVENT_HELLO = 1, EVENT_STARTED = 2, EVENT_CHUNK = 3, EVENT_START_FAILED = 4, EVENT_ENDED = 5, EVENT_FATAL = 6 };
+enum stage { STAGE_NONE = 0, STAGE_CHDIR = 1, STAGE_EXEC = 3, STAGE_INTERPRETER = 4, STAGE_FORK = 5 };
+enum trigger {
+	TRIGGER_NONE = 0,
+	TRIGGER_TIMEOUT = 1,
+	TRIGGER_OUTPUT_LIMIT = 2,
+	TRIGGER_DESCENDANT = 3,
+	TRIGGER_INTERNAL = 4,
+	TRIGGER_INTERRUPTED = 5,
+};
+
+#define MILLISECOND UINT64_C(1000000)
+#define NEVER UINT64_MAX
+#define UNSET UINT64_MAX
+
+enum { READ_BYTES = 128 * 1024, PIPE_BYTES = 1024 * 1024 };
+
+/* The limits of a request, in the order in which it names them. */
+enum { LIMIT_NOFILE, LIMIT_MEMORY, LIMIT_CPU, LIMIT_PROCESSES, LIMIT_FILE_SIZE, LIMIT_COUNT };
+
+struct stream {
+	int fd; /* read end, -1 once closed */
+	bool at_end;
+	uint64_t seen;
+	uint64_t kept;
+};
+
+struct command {
+	/* what was asked for; the strings lie in the request buffer and are needed until the exec */
+	bool requested;
+	uint32_t seq;
+	uint64_t timeout_ns, leak_ns, max_output;
+	bool split;
+	uint64_t limits[LIMIT_COUNT];
+	const char *executable, *checkout, *cwd;
+	char **argv, **envp;
+
+	/* how it stands */
+	pid_t leader;
+	int pidfd;
+	struct stream streams[2];
+	uint64_t start_ns, deadline_ns, leader_dead_ns, end_ns;
+	bool leader_dead;
+	bool kill_now;  /* no grace any more (R-END-7) */
+	bool abandoned; /* the request pipe ended: nobody listens (R-MECH-4) */
+
+	/* facts: flags are set from the system calls that were made (R-END-5) */
+	enum trigger trigger;
+	bool term_sent, kill_sent, reaped, cleaned;
+	uint64_t trigger_ns, term_ns, kill_ns;
+	int wait_status;
+	uint32_t escaped;
+	uint32_t left_alive;
+	pid_t left_pid;
+	uint64_t user_us, system_us, max_rss_bytes;
+	uint32_t reaped_count;
+};
+
+/* One process as a scan saw it. */
+struct row {
+	pid_t pid, ppid, pgrp, session;
+	uint64_t start_ticks;
+	char state;
+	bool member; /* of the command: by group, session or descent */
+	bool live;   /* set for members only */
+};
+
+/* What a scan says about the command. */
+struct census {
+	bool readable;
+	uint32_t live;
+	pid_t first_live;
+	uint32_t foreign_zombies; /* dead, but not ours to reap */
+	uint64_t zombie_print;    /* fingerprint of that set */
+};
+
+/* main.c */
+extern pid_t self_pid, parent_pid;
+extern int null_fd;
+extern int own_oom_score; /* to give back to commands; INT32_MIN when it was not moved */
+uint64_t now_ns(void);
+_Noreturn void fatal(const char *what, int error);
+
+/* protocol.c */
+enum request_type next_request(void);
+bool parse_run(struct command *c);
+void flush_events(void);
+bool events_pending(void);
+bool events_have_room(void);
+void send_hello(void);
+void send_started(const struct command *c);
+void send_chunk(const struct command *c, int stream, const uint8_t *bytes, uint32_t length);
+void send_start_failed(const struct command *c, enum stage stage, int error);
+void send_ended(const struct command *c);
+void send_fatal(const char *what, int error);
+
+/* start.c */
+bool start_command(struct command *c);
+
+/* watch.c */
+void pump(struct command *c, uint64_t wake_ns);
+void set_trigger(struct command *c, enum trigger trigger);
+bool streams_at_end(const struct command *c);
+void watch(struct command *c);
+void drain(struct command *c);
+
+/* ladder.c */
+void finish(struct command *c);
+
+/* scan.c */
+void open_proc(void);
+struct census take_census(const struct command *c);
+const struct row *scanned_rows(size_t *count);
+bool still_is(const struct row *row);
+size_t list_children(pid_t *pids, size_t room);
+
+/* bench.c */
+int bench_passthrough(const char *bytes);
+
+#endif
