@@ -1,5 +1,6 @@
+import type {Readable, Writable} from 'node:stream';
 import type {Options} from 'execa';
-import {errnoOf} from '../core/errors.ts';
+import {BailiffError, errnoOf} from '../core/errors.ts';
 
 /** One program to run to its end. Nothing is inherited: the environment is exactly `env`, and no name is looked up. */
 export type ProgramRequest = {
@@ -34,6 +35,14 @@ export type ProgramResult = {
 	readonly startErrno: string | null;
 };
 
+/** The processes that this module started and that were not reaped yet: whoever else is a child of ours was adopted (R-MECH-4). */
+const startedPids = new Set<number>();
+
+/** Whether `pid` is a child that was started here, as opposed to an orphan that this process adopted as a subreaper. */
+export function isStartedHere(pid: number): boolean {
+	return startedPids.has(pid);
+}
+
 /**
  * Runs one program in its own session and process group and collects what it wrote.
  *
@@ -44,6 +53,7 @@ export async function spawnProgram(request: ProgramRequest): Promise<ProgramResu
 	const {execa} = await import('execa');
 	const subprocess = execa(request.file, request.args, programOptions(request));
 	const {pid} = subprocess;
+	noteStarted(pid);
 	let didTimeOut = false;
 	let killTimer: NodeJS.Timeout | undefined;
 	const timer = setTimeout(() => {
@@ -60,7 +70,66 @@ export async function spawnProgram(request: ProgramRequest): Promise<ProgramResu
 	} finally {
 		clearTimeout(timer);
 		clearTimeout(killTimer);
+		startedPids.delete(pid ?? 0);
 	}
+}
+
+function noteStarted(pid: number | undefined): void {
+	if (pid !== undefined) {
+		startedPids.add(pid);
+	}
+}
+
+/** A program that lives on beside us and speaks over two descriptors: it reads ours as 3 and writes to us as 4. */
+export type Companion = {
+	readonly pid: number;
+	readonly requests: Writable;
+	readonly events: Readable;
+	/** Resolves when it has ended and was reaped; never rejects. */
+	readonly ended: Promise<void>;
+};
+
+/**
+ * Starts a companion in its own session with an empty environment and nothing else open.
+ *
+ * Refuses: RUN_SUPERVISOR_FAILED when it cannot be started. Source: R-MECH-1, R-MECH-2.
+ */
+export async function spawnCompanion(file: string): Promise<Companion> {
+	const {execa} = await import('execa');
+	const subprocess = execa(file, [], {
+		cwd: '/',
+		env: {},
+		extendEnv: false,
+		preferLocal: false,
+		stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'],
+		buffer: false,
+		detached: true,
+		cleanup: false,
+		reject: false,
+	});
+	const [, , , requests, events] = subprocess.stdio;
+	const {pid} = subprocess;
+	if (pid === undefined || !isWritable(requests) || !isReadable(events)) {
+		const result = await subprocess;
+		throw new BailiffError('RUN_SUPERVISOR_FAILED', `the native supervisor ${file} cannot be started: run "bailiff doctor"`, {cause: result});
+	}
+
+	startedPids.add(pid);
+	const ended = waitForEnd(subprocess, pid);
+	return {pid, requests, events, ended};
+}
+
+async function waitForEnd(subprocess: Promise<unknown>, pid: number): Promise<void> {
+	await subprocess;
+	startedPids.delete(pid);
+}
+
+function isWritable(stream: unknown): stream is Writable {
+	return typeof stream === 'object' && stream !== null && 'write' in stream;
+}
+
+function isReadable(stream: unknown): stream is Readable {
+	return typeof stream === 'object' && stream !== null && 'on' in stream;
 }
 
 function programOptions(request: ProgramRequest): Options & {readonly encoding: 'buffer'; readonly reject: false} {

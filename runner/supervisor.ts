@@ -1,0 +1,300 @@
+import {setTimeout as sleep} from 'node:timers/promises';
+import {type Clock, systemClock} from '../core/clock.ts';
+import {BailiffError} from '../core/errors.ts';
+import {loadNative, type NativeParts, supervisorPath} from '../native/index.ts';
+import type {CommandOutcome, CommandRequest, InterruptSignal, Supervisor} from './outcome.ts';
+import {OutputCollector} from './output-collector.ts';
+import {type EndFacts, EventDecoder, encodeControl, encodeRun, protocolVersion, type SupervisorEvent} from './protocol.ts';
+import {Sampler, type Samples} from './sampler.ts';
+import {type Companion, spawnCompanion} from './spawn.ts';
+import {claimSubreaper} from './subreaper.ts';
+import {type Agreement, judgeEnd, judgeOrphaned} from './verdict.ts';
+import {watchSilence} from './watchdog.ts';
+import {endOrphans, killRows, presentChildren, testify} from './witness.ts';
+
+/** How long a supervisor may take to say hello, and to end once its request pipe is closed. */
+const helloMs = 10_000;
+const closeMs = 12_000;
+
+/** Where the native supervisor is and which clock counts; both have defaults. */
+export type SupervisorOptions = {
+	readonly clock?: Clock;
+	/** Absolute path of the program; for tests that put another build in its place. */
+	readonly program?: string;
+};
+
+/**
+ * Starts the native supervisor of one run and makes bailiff a subreaper until `close` (R-MECH-1, R-MECH-4).
+ *
+ * Refuses: RUN_NATIVE_MISSING where a native part is not built; RUN_SUPERVISOR_FAILED when the program does not start or speaks another protocol.
+ * Order: one command at a time; the caller closes it in every case.
+ */
+export async function startSupervisor(options: SupervisorOptions = {}): Promise<Supervisor> {
+	const native = loadNative();
+	const program = options.program ?? supervisorPath();
+	const release = claimSubreaper(native);
+	try {
+		const others = presentChildren(native);
+		const companion = await spawnCompanion(program);
+		const session = new SupervisorSession({native, companion, others, release, clock: options.clock ?? systemClock});
+		await session.greet();
+		return session;
+	} catch (error) {
+		release();
+		throw error;
+	}
+}
+
+type Parts = {
+	readonly native: NativeParts;
+	readonly companion: Companion;
+	readonly others: ReadonlySet<string>;
+	readonly release: () => void;
+	readonly clock: Clock;
+};
+
+/** The command that runs now. */
+type Running = {
+	readonly request: CommandRequest;
+	readonly seq: number;
+	readonly output: OutputCollector;
+	readonly resolve: (outcome: CommandOutcome) => void;
+	readonly stopWatching: () => void;
+	startedNs: bigint;
+	leader: number | null;
+	sampler: Sampler | null;
+	interruptedBy: InterruptSignal | null;
+};
+
+class SupervisorSession implements Supervisor {
+	readonly #parts: Parts;
+	readonly #decoder = new EventDecoder();
+	#onHello: (() => void) | null = null;
+	#running: Running | null = null;
+	#seq = 0;
+	/** Why no further command can run, once that is so. */
+	#fault: string | null = null;
+
+	constructor(parts: Parts) {
+		this.#parts = parts;
+		const {requests, events} = parts.companion;
+		// A supervisor that is gone is noticed by its end; broken pipes say no more than that.
+		requests.on('error', () => undefined);
+		events.on('error', () => undefined);
+		events.on('data', (bytes: Buffer) => {
+			this.#receive(bytes);
+		});
+		void this.#followEnd();
+	}
+
+	/** Waits for the supervisor's first word. Refuses: RUN_SUPERVISOR_FAILED. */
+	async greet(): Promise<void> {
+		const hello = new Promise<void>(resolve => {
+			this.#onHello = resolve;
+		});
+		const giveUp = new AbortController();
+		await Promise.race([hello, this.#parts.companion.ended, sleep(helloMs, undefined, {ref: false, signal: giveUp.signal})]);
+		giveUp.abort();
+		if (this.#onHello !== null || this.#fault !== null) {
+			const reason = this.#fault ?? 'it did not answer';
+			this.#kill();
+			throw new BailiffError('RUN_SUPERVISOR_FAILED', `the native supervisor does not work here: ${reason}; run "bailiff doctor"`);
+		}
+	}
+
+	async run(request: CommandRequest): Promise<CommandOutcome> {
+		if (this.#fault !== null || this.#running !== null) {
+			return {kind: 'internal', message: this.#fault ?? 'a command runs already', termination: null};
+		}
+
+		this.#seq += 1;
+		const seq = this.#seq;
+		const frame = encodeRun(request, seq);
+		if (frame === null) {
+			return {kind: 'start-failed', stage: 'exec', errno: 'E2BIG'};
+		}
+
+		return new Promise(resolve => {
+			this.#running = this.#track(request, seq, resolve);
+			this.#parts.companion.requests.write(frame);
+		});
+	}
+
+	interrupt(signal: InterruptSignal): void {
+		if (this.#running !== null) {
+			this.#parts.companion.requests.write(encodeControl(this.#running.interruptedBy === null ? 'interrupt' : 'kill'));
+			this.#running.interruptedBy ??= signal;
+		}
+	}
+
+	async close(): Promise<void> {
+		const {companion, release} = this.#parts;
+		this.#fault ??= 'the supervisor is closed';
+		companion.requests.end();
+		const giveUp = new AbortController();
+		await Promise.race([companion.ended, this.#killLater(giveUp.signal)]);
+		giveUp.abort();
+		await companion.ended;
+		release();
+	}
+
+	async #killLater(signal: AbortSignal): Promise<void> {
+		try {
+			await sleep(closeMs, undefined, {signal});
+			this.#kill();
+		} catch {
+			// It ended by itself, which is the rule.
+		}
+	}
+
+	#track(request: CommandRequest, seq: number, resolve: (outcome: CommandOutcome) => void): Running {
+		const {native, companion, clock} = this.#parts;
+		const running: Running = {
+			request,
+			seq,
+			output: new OutputCollector(request.maxOutputBytes),
+			resolve,
+			stopWatching: watchSilence(native, {supervisor: companion.pid, timeoutNs: request.timeoutNs, leader: () => running.leader}),
+			startedNs: clock.monotonicNs(),
+			leader: null,
+			sampler: null,
+			interruptedBy: null,
+		};
+		return running;
+	}
+
+	#receive(bytes: Buffer): void {
+		if (this.#fault !== null && this.#running === null) {
+			return;
+		}
+
+		try {
+			for (const event of this.#decoder.push(bytes)) {
+				this.#take(event);
+			}
+		} catch (error) {
+			this.#fail(error instanceof Error ? error.message : 'unreadable events');
+		}
+	}
+
+	#take(event: SupervisorEvent): void {
+		if (event.type === 'hello') {
+			this.#greeted(event.version);
+			return;
+		}
+
+		if (event.type === 'fatal') {
+			this.#fault = `${event.message} (${event.errno})`;
+			return;
+		}
+
+		const running = this.#running;
+		if (running === null || event.seq !== running.seq) {
+			throw new BailiffError('RUN_SUPERVISOR_FAILED', `the supervisor spoke of command ${event.seq}, which does not run`);
+		}
+
+		switch (event.type) {
+			case 'started':
+				this.#started(running, event);
+				break;
+			case 'chunk':
+				if (!running.output.add(event.stream, event)) {
+					throw new BailiffError('RUN_SUPERVISOR_FAILED', `the supervisor sent output at ${event.offset} that does not follow or crosses the bound`);
+				}
+
+				break;
+			case 'start-failed':
+				this.#settle(running, {kind: 'start-failed', stage: event.stage, errno: event.errno});
+				break;
+			case 'ended':
+				this.#ended(running, event.facts);
+				break;
+		}
+	}
+
+	#greeted(version: number): void {
+		if (version !== protocolVersion) {
+			this.#fault = `it speaks protocol ${version}, this bailiff speaks ${protocolVersion}: rebuild the native parts`;
+		}
+
+		this.#onHello?.();
+		this.#onHello = null;
+	}
+
+	#started(running: Running, event: {readonly pid: number; readonly startNs: bigint}): void {
+		const {native, companion} = this.#parts;
+		running.leader = event.pid;
+		running.startedNs = event.startNs;
+		running.sampler = new Sampler(native, {leader: event.pid, supervisor: companion.pid, startedNs: event.startNs});
+	}
+
+	/** Nothing is called clean before the independent witness agrees (R-MECH-3). */
+	#ended(running: Running, facts: EndFacts): void {
+		const samples = stopSampler(running);
+		const {output, interruptedBy} = running;
+		if (output.lengthOf('out') !== facts.keptBytes.out || output.lengthOf('err') !== facts.keptBytes.err) {
+			throw new BailiffError('RUN_SUPERVISOR_FAILED', 'the supervisor kept other bytes than it sent');
+		}
+
+		const agreement = this.#askWitness(running);
+		this.#settle(running, judgeEnd({facts, agreement, output, samples, isSplit: running.request.streams === 'split', interruptedBy}));
+	}
+
+	#askWitness(running: Running): Agreement {
+		const {native, companion} = this.#parts;
+		const testimony = testify(native, {leader: running.leader, supervisor: companion.pid});
+		if (testimony.alive.length === 0) {
+			return {isAgreed: !testimony.isUnreadable, wasKillSent: false};
+		}
+
+		return {isAgreed: false, wasKillSent: killRows(native, testimony.alive) > 0};
+	}
+
+	#settle(running: Running, outcome: CommandOutcome): void {
+		running.stopWatching();
+		stopSampler(running);
+		this.#running = null;
+		running.resolve(outcome);
+	}
+
+	/** A supervisor that cannot be understood is no use any more: its end is brought about, and then dealt with as any other. */
+	#fail(reason: string): void {
+		this.#fault ??= reason;
+		this.#kill();
+	}
+
+	#kill(): void {
+		try {
+			process.kill(this.#parts.companion.pid, 'SIGKILL');
+		} catch {
+			// It is gone already.
+		}
+	}
+
+	/** The supervisor is gone. A command that ran is ended and reaped by bailiff itself, and is cleanup_failed (R-MECH-4). */
+	async #followEnd(): Promise<void> {
+		const {native, companion, others, clock} = this.#parts;
+		await companion.ended;
+		this.#fault ??= 'the supervisor ended';
+		const running = this.#running;
+		if (running === null) {
+			return;
+		}
+
+		running.stopWatching();
+		const samples = stopSampler(running);
+		const ending = await endOrphans(native, running.leader, others);
+		const {output, startedNs, interruptedBy} = running;
+		const isSplit = running.request.streams === 'split';
+		this.#settle(
+			running,
+			running.leader === null && ending.found === 0
+				? {kind: 'internal', message: `the supervisor ended before it said that the command started: ${this.#fault}`, termination: null}
+				: judgeOrphaned({ending, output, samples, isSplit, interruptedBy, startedNs, endedNs: clock.monotonicNs()}),
+		);
+	}
+}
+
+function stopSampler(running: Running): Samples {
+	return running.sampler?.stop() ?? {lines: [], peakRssBytes: null};
+}

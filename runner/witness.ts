@@ -1,0 +1,125 @@
+import {setTimeout as sleep} from 'node:timers/promises';
+import {errnoOf} from '../core/errors.ts';
+import type {NativeParts, ProcessRow, ReapedChild} from '../native/index.ts';
+import {isStartedHere} from './spawn.ts';
+
+/** Whom the witness looks for: the command's group and session (the leader's pid; null before it is known) and the descent of its supervisor. */
+export type Suspects = {readonly leader: number | null; readonly supervisor: number};
+
+/** What the witness saw. `isUnreadable`: nothing is proved. */
+export type Testimony = {readonly alive: readonly ProcessRow[]; readonly isUnreadable: boolean};
+
+const sigkill = 9;
+/** After KILL everything has half a second and a tenth to be gone (R-END-2); nobody else is there to do it. */
+const endingMs = 600;
+const stepMs = 2;
+
+/**
+ * Looks into /proc from outside the supervisor: who of group, session and descent lives (R-MECH-3). Never throws: what cannot be read is no proof.
+ */
+export function testify(native: NativeParts, suspects: Suspects): Testimony {
+	const own = suspects.leader === null ? [] : [suspects.leader];
+	try {
+		const result = native.scan({groups: own, sessions: own, ancestors: [suspects.supervisor]});
+		return {alive: result.rows.filter(row => row.isLive && row.pid !== suspects.supervisor), isUnreadable: result.unreadable.length > 0};
+	} catch {
+		return {alive: [], isUnreadable: true};
+	}
+}
+
+/** KILL to each of `rows`, by pid and start time. How many got it. */
+export function killRows(native: NativeParts, rows: readonly ProcessRow[]): number {
+	return rows.filter(row => trySignal(native, row)).length;
+}
+
+function trySignal(native: NativeParts, row: ProcessRow): boolean {
+	try {
+		return native.signalProcess(row.pid, row.startTime, sigkill);
+	} catch {
+		return false;
+	}
+}
+
+/** What became of the orphans of a dead supervisor. `leader` is null when bailiff could not reap it. */
+export type OrphanEnding = {readonly wasKillSent: boolean; readonly leader: ReapedChild | null; readonly found: number; readonly isEmpty: boolean};
+
+/**
+ * Ends and reaps what a dead supervisor left: its children became ours (R-MECH-4). Looks again until nobody is left, at most 0.6 s.
+ *
+ * Order: the supervisor must be dead. Children that spawn.ts started, and `others` (children from before), are left alone with their descent.
+ */
+export async function endOrphans(native: NativeParts, leader: number | null, others: ReadonlySet<string>): Promise<OrphanEnding> {
+	const ending = {wasKillSent: false, leader: null as ReapedChild | null, found: 0, isEmpty: false};
+	const giveUp = performance.now() + endingMs;
+	while (!ending.isEmpty) {
+		const orphans = findOrphans(native, leader, others);
+		ending.found = Math.max(ending.found, orphans.length);
+		ending.wasKillSent =
+			killRows(
+				native,
+				orphans.filter(row => row.isLive),
+			) > 0 || ending.wasKillSent;
+		for (const row of orphans.filter(orphan => orphan.ppid === process.pid)) {
+			const reaped = tryReap(native, row.pid);
+			ending.leader = row.pid === leader ? reaped : ending.leader;
+		}
+
+		ending.isEmpty = orphans.length === 0;
+		if (!ending.isEmpty && performance.now() > giveUp) {
+			return ending;
+		}
+
+		await sleep(orphans.length > 0 ? stepMs : 0);
+	}
+
+	return ending;
+}
+
+function tryReap(native: NativeParts, pid: number): ReapedChild | null {
+	try {
+		return native.reapChild(pid);
+	} catch (error) {
+		if (errnoOf(error) === 'ECHILD') {
+			return null;
+		}
+
+		throw error;
+	}
+}
+
+/** Pid and start time: who a process is. */
+function identity(row: ProcessRow): string {
+	return `${row.pid}:${row.startTime}`;
+}
+
+/** The children that this process has now, for endOrphans to leave alone. */
+export function presentChildren(native: NativeParts): ReadonlySet<string> {
+	const {rows} = native.scan({ancestors: [process.pid]});
+	return new Set(rows.filter(row => row.ppid === process.pid).map(identity));
+}
+
+function findOrphans(native: NativeParts, leader: number | null, others: ReadonlySet<string>): ProcessRow[] {
+	const own = leader === null ? [] : [leader];
+	const {rows} = native.scan({groups: own, sessions: own, ancestors: [process.pid]});
+	const byPid = new Map(rows.map(row => [row.pid, row]));
+	return rows.filter(row => {
+		const top = topOf(row, byPid);
+		return (
+			row.pid !== process.pid && (row.pgrp === leader || row.session === leader || (top !== null && !isStartedHere(top.pid) && !others.has(identity(top))))
+		);
+	});
+}
+
+/** The child of ours that `row` descends from, or null when it is no descendant. */
+function topOf(row: ProcessRow, byPid: ReadonlyMap<number, ProcessRow>): ProcessRow | null {
+	let current: ProcessRow | undefined = row;
+	for (let steps = 0; current !== undefined && steps < byPid.size; steps++) {
+		if (current.ppid === process.pid) {
+			return current;
+		}
+
+		current = byPid.get(current.ppid);
+	}
+
+	return null;
+}
