@@ -62,7 +62,7 @@ const rareErrnos: ReadonlyMap<number, string> = new Map([
 	[83, 'ELIBEXEC'],
 ]);
 const errnoNames: ReadonlyMap<number, string> = new Map(
-	[...rareErrnos, ...Object.entries(constants.errno).map(([name, number]) => [number, name] as const)].reverse(),
+	[...rareErrnos, ...Object.entries(constants.errno).map(([name, number]) => [number, name] as const)].toReversed(),
 );
 
 /** The symbol of an errno (`ENOENT`); `E` and the number where it has none here. Source: shapes.ts ErrnoName. */
@@ -203,6 +203,11 @@ function decodeStartFailed(payload: Buffer): SupervisorEvent {
 	return {type: 'start-failed', seq: payload.readUInt32LE(0), stage, errno: errnoName(payload.readUInt32LE(5))};
 }
 
+/** Where the numbers of an `ended` event stand, after six single bytes and five counts. */
+function numberAt(index: number): number {
+	return 26 + 8 * index;
+}
+
 function decodeEnded(payload: Buffer): SupervisorEvent {
 	const trigger = triggers[payload.readUInt8(4)];
 	const flags = payload.readUInt8(5);
@@ -212,7 +217,6 @@ function decodeEnded(payload: Buffer): SupervisorEvent {
 
 	const has = (bit: number): boolean => (flags & (1 << bit)) !== 0;
 	const count = (index: number): number => payload.readUInt32LE(6 + 4 * index);
-	const numberAt = (index: number): number => 26 + 8 * index;
 	const facts: EndFacts = {
 		trigger,
 		isReaped: has(0),

@@ -1,3 +1,4 @@
+import type {Clock} from '../core/clock.ts';
 import type {TraceLine} from '../evidence/index.ts';
 import type {NativeParts} from '../native/index.ts';
 import {testify} from './witness.ts';
@@ -17,19 +18,22 @@ const memoryMs = 1000;
 /** What the samples of one command say. */
 export type Samples = {readonly lines: readonly TraceLine[]; readonly peakRssBytes: number | null};
 
+/** Whose processes are sampled; `startedNs` is a moment of `clock`. */
+export type SampledCommand = {readonly leader: number; readonly supervisor: number; readonly startedNs: bigint; readonly clock: Clock};
+
 type Usage = Readonly<Record<string, {readonly ctime: number; readonly memory: number} | null | undefined>>;
 
 /** Samples CPU time and memory of a command's processes while it runs. Costs nothing before the first 50 ms are over. */
 export class Sampler {
 	readonly #native: NativeParts;
-	readonly #target: {readonly leader: number; readonly supervisor: number; readonly startedNs: bigint};
+	readonly #target: SampledCommand;
 	readonly #lines: TraceLine[] = [];
 	#peakRssBytes: number | null = null;
 	#timer: NodeJS.Timeout;
 	#intervalMs = secondMs;
 	#isStopped = false;
 
-	constructor(native: NativeParts, target: {readonly leader: number; readonly supervisor: number; readonly startedNs: bigint}) {
+	constructor(native: NativeParts, target: SampledCommand) {
 		this.#native = native;
 		this.#target = target;
 		this.#timer = this.#arm(firstMs);
@@ -69,7 +73,7 @@ export class Sampler {
 	}
 
 	async #sample(usageOf: UsageOf): Promise<void> {
-		const tUs = Number((process.hrtime.bigint() - this.#target.startedNs) / 1000n);
+		const tUs = Number((this.#target.clock.monotonicNs() - this.#target.startedNs) / 1000n);
 		const pids = testify(this.#native, this.#target).alive.map(row => row.pid);
 		if (pids.length === 0 || pids.length > maxProcesses) {
 			return;

@@ -222,10 +222,10 @@ class SupervisorSession implements Supervisor {
 	}
 
 	#started(running: Running, event: {readonly pid: number; readonly startNs: bigint}): void {
-		const {native, companion} = this.#parts;
+		const {native, companion, clock} = this.#parts;
 		running.leader = event.pid;
 		running.startedNs = event.startNs;
-		running.sampler = new Sampler(native, {leader: event.pid, supervisor: companion.pid, startedNs: event.startNs});
+		running.sampler = new Sampler(native, {leader: event.pid, supervisor: companion.pid, startedNs: event.startNs, clock});
 	}
 
 	/** Nothing is called clean before the independent witness agrees (R-MECH-3). */
@@ -283,7 +283,7 @@ class SupervisorSession implements Supervisor {
 
 		running.stopWatching();
 		const samples = stopSampler(running);
-		const ending = await endOrphans(native, running.leader, others);
+		const ending = await endOrphans(native, {leader: running.leader, others, clock});
 		const {output, startedNs, interruptedBy} = running;
 		const isSplit = running.request.streams === 'split';
 		this.#settle(

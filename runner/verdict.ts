@@ -43,15 +43,15 @@ export function judgeEnd(command: EndedCommand): CommandOutcome {
 
 	const isClean = termination.direct_child_reaped && termination.group_cleanup_completed;
 	const status = facts.trigger === null ? 'completed' : statusOfTrigger[facts.trigger];
-	if (isClean && (status === null || termination.term_sent !== (facts.trigger !== null))) {
+	if (!isClean) {
+		return toEnded(command, {status: 'cleanup_failed', trigger: facts.trigger ?? 'internal', termination});
+	}
+
+	if (status === null || termination.term_sent !== (facts.trigger !== null)) {
 		return {kind: 'internal', message: 'the supervisor met an error of its own while the command ran, and ended the command', termination};
 	}
 
-	return toEnded(command, {
-		status: isClean && status !== null ? status : 'cleanup_failed',
-		trigger: isClean || facts.trigger !== null ? facts.trigger : 'internal',
-		termination,
-	});
+	return toEnded(command, {status, trigger: facts.trigger, termination});
 }
 
 function toEnded(

@@ -1,4 +1,5 @@
 import {setTimeout as sleep} from 'node:timers/promises';
+import type {Clock} from '../core/clock.ts';
 import {errnoOf} from '../core/errors.ts';
 import type {NativeParts, ProcessRow, ReapedChild} from '../native/index.ts';
 import {isStartedHere} from './spawn.ts';
@@ -11,7 +12,7 @@ export type Testimony = {readonly alive: readonly ProcessRow[]; readonly isUnrea
 
 const sigkill = 9;
 /** After KILL everything has half a second and a tenth to be gone (R-END-2); nobody else is there to do it. */
-const endingMs = 600;
+const endingNs = 600_000_000n;
 const stepMs = 2;
 
 /**
@@ -43,14 +44,18 @@ function trySignal(native: NativeParts, row: ProcessRow): boolean {
 /** What became of the orphans of a dead supervisor. `leader` is null when bailiff could not reap it. */
 export type OrphanEnding = {readonly wasKillSent: boolean; readonly leader: ReapedChild | null; readonly found: number; readonly isEmpty: boolean};
 
+/** The command of a supervisor that is gone; `others` are the children that bailiff had before (presentChildren). */
+export type Orphaned = {readonly leader: number | null; readonly others: ReadonlySet<string>; readonly clock: Clock};
+
 /**
  * Ends and reaps what a dead supervisor left: its children became ours (R-MECH-4). Looks again until nobody is left, at most 0.6 s.
  *
- * Order: the supervisor must be dead. Children that spawn.ts started, and `others` (children from before), are left alone with their descent.
+ * Order: the supervisor must be dead. Children that spawn.ts started, and `others`, are left alone with their descent.
  */
-export async function endOrphans(native: NativeParts, leader: number | null, others: ReadonlySet<string>): Promise<OrphanEnding> {
+export async function endOrphans(native: NativeParts, orphaned: Orphaned): Promise<OrphanEnding> {
+	const {leader, others, clock} = orphaned;
 	const ending = {wasKillSent: false, leader: null as ReapedChild | null, found: 0, isEmpty: false};
-	const giveUp = performance.now() + endingMs;
+	const giveUp = clock.monotonicNs() + endingNs;
 	while (!ending.isEmpty) {
 		const orphans = findOrphans(native, leader, others);
 		ending.found = Math.max(ending.found, orphans.length);
@@ -65,7 +70,7 @@ export async function endOrphans(native: NativeParts, leader: number | null, oth
 		}
 
 		ending.isEmpty = orphans.length === 0;
-		if (!ending.isEmpty && performance.now() > giveUp) {
+		if (!ending.isEmpty && clock.monotonicNs() > giveUp) {
 			return ending;
 		}
 
