@@ -185,10 +185,13 @@ export class SafeFile {
 		return faults;
 	}
 
-	/** All bytes and their digest, from one descriptor. Refuses: as `digest`. */
-	read(maxBytes: number): FileContent {
+	/**
+	 * All bytes and their digest, from one descriptor. Where `into` is large enough the bytes are a view of it, good until it is used again.
+	 * Refuses: as `digest`.
+	 */
+	read(maxBytes: number, into?: Buffer): FileContent {
 		const {bytes} = this.#checkedSize(maxBytes);
-		const content = Buffer.allocUnsafe(bytes);
+		const content = into !== undefined && into.length >= bytes ? into.subarray(0, bytes) : Buffer.allocUnsafe(bytes);
 		const hash = createHash('sha256');
 		let at = 0;
 		this.#stream(content, hash, chunk => {

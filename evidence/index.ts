@@ -22,6 +22,10 @@ export {
 export {parsePlan, planLimits, type ResolvedCommand, type ResolvedLimits, type ResolvedPlan, type ResolvedSandbox, resolvePlan} from './plan.ts';
 export {defaultPath, type Layer, type Limits, type Plan, type PlanCommand, planDecimalKeys, planSchema, type SandboxProfile} from './plan-schema.ts';
 export type {SourceReader, StorePrimitives} from './ports.ts';
+export {isNotice} from './problem-list.ts';
 export type {Problem, ProblemCode} from './problems.ts';
+export type {OutputScan} from './run-reader.ts';
 export {type IncompleteRun, listIncomplete, outputPaths, RunStage, type StoredFile} from './store.ts';
+export {type ValidateAnswer, type ValidateRequest, validateRun} from './validate.ts';
+export {verificationPlace} from './verification-directory.ts';
 export {type ChildEnd, readWaitStatus, signalName} from './wait-status.ts';

@@ -1,0 +1,139 @@
+import {canonicalJson} from '../core/canonical-json.ts';
+import type {JsonValue} from '../core/errors.ts';
+import {type ClaimPointers, claimPointers} from './claims.ts';
+import type {Manifest} from './manifest-schema.ts';
+import type {ResolvedPlan} from './plan.ts';
+import type {Problem, ProblemCode} from './problems.ts';
+
+/** What the claims of a manifest are held against: nothing of it comes from the claims themselves. */
+export type ClaimEvidence = {
+	/** The manifest as it was parsed, for resolving pointers. */
+	readonly value: JsonValue;
+	readonly manifest: Manifest;
+	/** Null when the plan could not be read: then only its values go unchecked. */
+	readonly plan: ResolvedPlan | null;
+	/** Digest of each stored file that could be opened, by its run-relative path. */
+	readonly outputs: ReadonlyMap<string, string>;
+};
+
+const names = Object.keys(claimPointers(0)).filter(isName);
+
+/**
+ * Everything in which the claims are not exactly one per executed command with the nine computed pointers, or a pointed-at value is not what
+ * plan and stored file say.
+ *
+ * Exit code, status and termination are re-derived by truthTableProblems, which looks at the same members. Source: E-V3-4, RFC 6901.
+ */
+export function claimProblems(evidence: ClaimEvidence): Problem[] {
+	const {claims, commands} = evidence.manifest;
+	const problems: Problem[] = [];
+	if (claims.length !== commands.length) {
+		problems.push(problem('EVIDENCE_CLAIM_COUNT', '/claims', `there are ${claims.length} claims for ${commands.length} executed commands`));
+	}
+
+	for (const [index, claim] of claims.entries()) {
+		const command = commands[index];
+		if (command === undefined) {
+			break;
+		}
+
+		if (claim.id !== command.id) {
+			problems.push(problem('EVIDENCE_CLAIM_VALUE', `/claims/${index}/id`, 'the id is not that of the command'));
+		}
+
+		const expected = claimPointers(index);
+		for (const name of names) {
+			if (claim[name] === expected[name]) {
+				problems.push(...valueProblems(evidence, index, name));
+			} else {
+				problems.push(problem('EVIDENCE_CLAIM_POINTER', `/claims/${index}/${name}`, `the pointer must be ${expected[name]}`));
+			}
+		}
+	}
+
+	return problems;
+}
+
+/**
+ * The value that a JSON Pointer names, by own properties only; undefined when there is none.
+ *
+ * An array index has the one form of RFC 6901: no sign, no leading zero, no `-`. Source: RFC 6901, facts/evidence.md case 17.
+ */
+export function resolvePointer(root: JsonValue, pointer: string): JsonValue | undefined {
+	if (pointer === '') {
+		return root;
+	}
+
+	if (!pointer.startsWith('/')) {
+		return undefined;
+	}
+
+	let value: JsonValue | undefined = root;
+	for (const token of pointer.slice(1).split('/')) {
+		value = memberOf(value, token.replaceAll('~1', '/').replaceAll('~0', '~'));
+		if (value === undefined) {
+			return undefined;
+		}
+	}
+
+	return value;
+}
+
+function memberOf(value: JsonValue, key: string): JsonValue | undefined {
+	if (isArray(value)) {
+		return /^(?:0|[1-9]\d*)$/.test(key) ? value[Number(key)] : undefined;
+	}
+
+	return typeof value === 'object' && value !== null && Object.hasOwn(value, key) ? value[key] : undefined;
+}
+
+function valueProblems(evidence: ClaimEvidence, index: number, name: keyof ClaimPointers): Problem[] {
+	const pointer = claimPointers(index)[name];
+	const found = resolvePointer(evidence.value, pointer);
+	if (found === undefined) {
+		return [problem('EVIDENCE_CLAIM_POINTER', `/claims/${index}/${name}`, 'the pointer leads nowhere')];
+	}
+
+	const derived = derivedValue(evidence, index, name);
+	if (derived === undefined || canonicalJson(found) === canonicalJson(derived.value)) {
+		return [];
+	}
+
+	return [problem('EVIDENCE_CLAIM_VALUE', pointer, `the claimed value is not that of ${derived.origin}`)];
+}
+
+/** What plan or stored file say; undefined where they say nothing or could not be read (which is a problem of its own). */
+function derivedValue({plan, manifest, outputs}: ClaimEvidence, index: number, name: keyof ClaimPointers): {value: JsonValue; origin: string} | undefined {
+	if (isPlanned(name)) {
+		const planned = plan?.commands[index];
+		return planned === undefined ? undefined : {value: planned[name], origin: 'the plan'};
+	}
+
+	if (name === 'output_path') {
+		return {value: outputPath(index, 'log'), origin: 'the place of the command'};
+	}
+
+	const sha256 = outputs.get(manifest.commands[index]?.output.path ?? '');
+	return name === 'output_sha256' && sha256 !== undefined ? {value: sha256, origin: 'the stored file'} : undefined;
+}
+
+function isPlanned(name: keyof ClaimPointers): name is 'argv' | 'cwd' | 'expected_exit_code' | 'timeout_seconds' {
+	return name === 'argv' || name === 'cwd' || name === 'expected_exit_code' || name === 'timeout_seconds';
+}
+
+/** The run-relative path of a stored file of command `index`. Source: shapes.ts: OutputFile. */
+export function outputPath(index: number, kind: 'log' | 'err' | 'trace.jsonl'): string {
+	return `output/${String(index).padStart(3, '0')}.${kind}`;
+}
+
+function isArray(value: JsonValue): value is readonly JsonValue[] {
+	return Array.isArray(value);
+}
+
+function isName(key: string): key is keyof ClaimPointers {
+	return Object.hasOwn(claimPointers(0), key);
+}
+
+function problem(code: ProblemCode, pointer: string, message: string): Problem {
+	return {code, path: 'manifest.json', pointer, message};
+}
