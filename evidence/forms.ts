@@ -1,4 +1,4 @@
-import {z} from 'zod';
+import * as z from 'zod';
 import {commitIdPattern, ownerProblem, repositoryProblem, runIdPattern, runIdProblem} from '../core/ids.ts';
 
 /** The atoms of shapes.ts that plan, manifest and ledger share. */

@@ -1,4 +1,4 @@
-import {z} from 'zod';
+import * as z from 'zod';
 import {commitIdForm, countForm, rfc3339Form, runIdForm, sha256Form} from './forms.ts';
 
 const line = {n: z.int().min(1), prev_sha256: sha256Form.nullable(), at: rfc3339Form};

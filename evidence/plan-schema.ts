@@ -1,4 +1,4 @@
-import {z} from 'zod';
+import * as z from 'zod';
 import {commandIdForm, commitIdForm, issueForm, noNulForm, ownerForm, repositoryForm} from './forms.ts';
 
 /** The PATH of a plan that names none (shapes.ts). */
