@@ -38,6 +38,7 @@ soak: build
 
 build: packages native
 	@node_modules/.bin/tsc -p .
+	@node .ci/bundle.js
 
 native: packages
 	@$(MAKE) --no-print-directory -C native
