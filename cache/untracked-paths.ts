@@ -1,0 +1,70 @@
+import {lstatSync, readdirSync} from 'node:fs';
+import type {Git} from './git-command.ts';
+import type {CheckoutPlace} from './git-directory.ts';
+import {toSystemPath} from './worktree-walk.ts';
+
+/** What lies in the checkout and belongs to nobody. */
+export type Untracked = {
+	/** latin1, at most `maxUntracked`. */
+	readonly paths: readonly string[];
+	/** The search stopped at the limit. */
+	readonly isCut: boolean;
+};
+
+const maxUntracked = 10_000;
+
+/**
+ * The files beside the tracked ones that the commit itself does not ignore.
+ *
+ * "Ignored" means: by a .gitignore that is part of the commit. Rules in info/exclude or in an untracked .gitignore are known to this machine
+ * alone, and whoever plants a file can plant them too, so that they hide nothing. An empty directory is nothing, as for git.
+ *
+ * Shape: `strangers` are latin1 names found beside tracked ones; `isTracked` tells whether a path is one of the commit. Source: R-START-3.
+ */
+export async function findUntracked(git: Git, place: CheckoutPlace, strangers: readonly string[], isTracked: (path: string) => boolean): Promise<Untracked> {
+	const paths: string[] = [];
+	let level = strangers;
+	while (level.length > 0 && paths.length < maxUntracked) {
+		const ignored = await readIgnored(git, place, level, isTracked);
+		const foreign = level.filter(path => !ignored.has(path)).map(path => ({path, below: listDirectory(place.checkout, path)}));
+		for (const {path} of foreign.filter(({below}) => below === null)) {
+			paths.push(path);
+		}
+
+		// What lies in a directory counts only when the directory itself is not ignored.
+		level = foreign.flatMap(({path, below}) => (below ?? []).map(name => `${path}/${name}`));
+	}
+
+	return {paths: paths.slice(0, maxUntracked), isCut: level.length > 0 || paths.length > maxUntracked};
+}
+
+async function readIgnored(git: Git, place: CheckoutPlace, paths: readonly string[], isTracked: (path: string) => boolean): Promise<Set<string>> {
+	const {stdout} = await git.run({
+		command: ['check-ignore', '--no-index', '--verbose', '-z', '--stdin'],
+		gitDir: place.gitDir,
+		workTree: place.checkout,
+		// "./" keeps a name that begins with ":" from being read as a pattern.
+		input: Buffer.from(paths.map(path => `./${path}\0`).join(''), 'latin1'),
+		acceptedExitCodes: [0, 1],
+	});
+	const fields = stdout.toString('latin1').split('\0');
+	const ignored = new Set<string>();
+	for (let at = 0; at + 3 < fields.length; at += 4) {
+		const [source = '', , pattern = '', path = ''] = fields.slice(at, at + 4);
+		if (!pattern.startsWith('!') && isTracked(source)) {
+			ignored.add(path.slice(2));
+		}
+	}
+
+	return ignored;
+}
+
+/** The names in a directory, or null for anything else; one that cannot be listed counts as a file, so that it is reported. */
+function listDirectory(root: string, path: string): string[] | null {
+	const systemPath = toSystemPath(`${Buffer.from(root).toString('latin1')}/${path}`);
+	try {
+		return lstatSync(systemPath, {throwIfNoEntry: false})?.isDirectory() === true ? readdirSync(systemPath, 'latin1') : null;
+	} catch {
+		return null;
+	}
+}
