@@ -4,6 +4,7 @@ import type {CheckoutForm} from './checkout-form.ts';
 import type {Git} from './git-command.ts';
 import {type CheckoutPlace, lstatOrNull, readLinkFile} from './git-directory.ts';
 import {readObjects, type TreeEntry} from './git-objects.ts';
+import {inRows, zeroTerminated} from './git-output.ts';
 import {displayPath} from './path-display.ts';
 import type {TrackedPath} from './worktree-file.ts';
 
@@ -37,7 +38,10 @@ export async function readCheckoutForms(git: Git, place: CheckoutPlace, entries:
 			refused.push({path: displayPath(path), attribute});
 		}
 
-		forms.set(path, formOf(values));
+		const form = formOf(values);
+		if (form !== 'plain') {
+			forms.set(path, form);
+		}
 	}
 
 	const [first] = refused;
@@ -72,11 +76,9 @@ function refuseOwnRules(place: CheckoutPlace): void {
 }
 
 function* parseAttributes(output: Buffer): Generator<[path: string, values: Attributes]> {
-	const fields = output.toString('latin1').split('\0');
-	const step = 3 * attributes.length;
-	for (let at = 0; at + step < fields.length; at += step) {
-		const value = (index: number): string => fields[at + 3 * index + 2] ?? 'unspecified';
-		yield [fields[at] ?? '', {text: value(0), crlf: value(1), eol: value(2), filter: value(3), ident: value(4), 'working-tree-encoding': value(5)}];
+	for (const row of inRows(zeroTerminated(output), 3 * attributes.length)) {
+		const value = (index: number): string => row[3 * index + 2] ?? 'unspecified';
+		yield [row[0] ?? '', {text: value(0), crlf: value(1), eol: value(2), filter: value(3), ident: value(4), 'working-tree-encoding': value(5)}];
 	}
 }
 

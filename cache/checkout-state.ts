@@ -6,6 +6,7 @@ import {parseLfsPointer, toCrlfForm} from './checkout-form.ts';
 import type {Git} from './git-command.ts';
 import {type CheckoutPlace, HeadReader, locateCheckout, lstatOrNull} from './git-directory.ts';
 import {gitObjectId, readCommitEntries, readObjectSizes, readObjects, type TreeEntry} from './git-objects.ts';
+import {zeroTerminated} from './git-output.ts';
 import {TrackedSnapshot} from './tracked-snapshot.ts';
 import {findUntracked} from './untracked-paths.ts';
 import {type Difference, maxConvertedBytes, type Proven, walkWorktree} from './worktree-walk.ts';
@@ -42,13 +43,12 @@ export async function inspectCheckout(options: {
 	const {git, place, commit, clock} = options;
 	await requireKnownFormat(git, place);
 	const [{tree, entries}, index] = await Promise.all([readCommitEntries(git, place.gitDir, commit), readIndex(git, place)]);
-	const staged = compareIndex(index, entries);
+	const staged = findStaged(index, entries);
 	const tracked = await readCheckoutForms(git, place, entries);
 	const lookedAtMs = clock.wallMs();
 	const walked = await walkWorktree(place.checkout, tracked);
 	const {proven, differences} = await decide(git, place, walked.undecided);
-	const known = new Set(entries.map(entry => entry.path));
-	const untracked = await findUntracked(git, place, walked.strangers, path => known.has(path));
+	const untracked = await findUntracked(git, place, {strangers: walked.strangers, ignoreFiles: ignoreFilesOf(entries)});
 	const all = [...staged, ...walked.differences, ...differences, ...untracked.paths.map((path): Difference => ({path, state: 'untracked'}))];
 	return {
 		tree,
@@ -96,38 +96,44 @@ export async function readConfig(git: Git, path: string): Promise<Map<string, st
 	return settings;
 }
 
-/** What is staged, whatever the index says about the files on disk. */
-async function readIndex(git: Git, place: CheckoutPlace): Promise<Map<string, string>> {
+/** The index as `ls-files --stage -z` prints it. What it says about the files on disk is not asked. */
+async function readIndex(git: Git, place: CheckoutPlace): Promise<Buffer> {
 	const path = join(place.gitDir, 'index');
 	if (lstatOrNull(path)?.isFile() === false) {
 		throw unsupported(place, `${path} must be a regular file`);
 	}
 
 	const {stdout} = await git.run({command: ['ls-files', '--stage', '-z', '--full-name'], gitDir: place.gitDir, workTree: place.checkout});
-	const index = new Map<string, string>();
-	for (const line of stdout.toString('latin1').split('\0')) {
-		const tab = line.indexOf('\t');
-		if (tab !== -1) {
-			// A conflict has several stages of one path: the last one cannot equal stage 0.
-			index.set(line.slice(tab + 1), line.slice(0, tab));
-		}
-	}
-
-	return index;
+	return stdout;
 }
 
-function compareIndex(index: ReadonlyMap<string, string>, entries: readonly TreeEntry[]): Difference[] {
-	const left = new Map(index);
+/** Both lists are in git's order, so that one pass side by side finds what only one of them has. */
+function findStaged(index: Buffer, entries: readonly TreeEntry[]): Difference[] {
 	const staged: Difference[] = [];
-	for (const {path, mode, id} of entries) {
-		if (left.get(path) !== `${mode} ${id} 0`) {
-			staged.push({path, state: 'staged'});
+	let next = 0;
+	for (const line of zeroTerminated(index)) {
+		const tab = line.indexOf('\t');
+		const path = line.slice(tab + 1);
+		for (let entry = entries[next]; entry !== undefined && entry.path < path; entry = entries[next]) {
+			staged.push({path: entry.path, state: 'staged'});
+			next++;
 		}
 
-		left.delete(path);
+		const entry = entries[next];
+		if (entry?.path === path) {
+			next++;
+		}
+
+		if (entry?.path !== path || line.slice(0, tab) !== `${entry.mode} ${entry.id} 0`) {
+			staged.push({path, state: 'staged'});
+		}
 	}
 
-	return [...staged, ...Array.from(left.keys(), (path): Difference => ({path, state: 'staged'}))];
+	return [...staged, ...entries.slice(next).map(({path}): Difference => ({path, state: 'staged'}))];
+}
+
+function ignoreFilesOf(entries: readonly TreeEntry[]): Set<string> {
+	return new Set(entries.map(({path}) => path).filter(path => path === '.gitignore' || path.endsWith('/.gitignore')));
 }
 
 /** The files for which only the blob can tell, a few at a time. */

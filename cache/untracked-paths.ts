@@ -1,6 +1,7 @@
 import {lstatSync, readdirSync} from 'node:fs';
 import type {Git} from './git-command.ts';
 import type {CheckoutPlace} from './git-directory.ts';
+import {inRows, zeroTerminated} from './git-output.ts';
 import {toSystemPath} from './worktree-walk.ts';
 
 /** What lies in the checkout and belongs to nobody. */
@@ -19,13 +20,17 @@ const maxUntracked = 10_000;
  * "Ignored" means: by a .gitignore that is part of the commit. Rules in info/exclude or in an untracked .gitignore are known to this machine
  * alone, and whoever plants a file can plant them too, so that they hide nothing. An empty directory is nothing, as for git.
  *
- * Shape: `strangers` are latin1 names found beside tracked ones; `isTracked` tells whether a path is one of the commit. Source: R-START-3.
+ * Shape: `strangers` are latin1 names found beside tracked ones; `ignoreFiles` are the .gitignore files of the commit. Source: R-START-3.
  */
-export async function findUntracked(git: Git, place: CheckoutPlace, strangers: readonly string[], isTracked: (path: string) => boolean): Promise<Untracked> {
+export async function findUntracked(
+	git: Git,
+	place: CheckoutPlace,
+	options: {readonly strangers: readonly string[]; readonly ignoreFiles: ReadonlySet<string>},
+): Promise<Untracked> {
 	const paths: string[] = [];
-	let level = strangers;
+	let level = options.strangers;
 	while (level.length > 0 && paths.length < maxUntracked) {
-		const ignored = await readIgnored(git, place, level, isTracked);
+		const ignored = await readIgnored(git, place, level, options.ignoreFiles);
 		const foreign = level.filter(path => !ignored.has(path)).map(path => ({path, below: listDirectory(place.checkout, path)}));
 		for (const {path} of foreign.filter(({below}) => below === null)) {
 			paths.push(path);
@@ -38,7 +43,7 @@ export async function findUntracked(git: Git, place: CheckoutPlace, strangers: r
 	return {paths: paths.slice(0, maxUntracked), isCut: level.length > 0 || paths.length > maxUntracked};
 }
 
-async function readIgnored(git: Git, place: CheckoutPlace, paths: readonly string[], isTracked: (path: string) => boolean): Promise<Set<string>> {
+async function readIgnored(git: Git, place: CheckoutPlace, paths: readonly string[], ignoreFiles: ReadonlySet<string>): Promise<Set<string>> {
 	const {stdout} = await git.run({
 		command: ['check-ignore', '--no-index', '--verbose', '-z', '--stdin'],
 		gitDir: place.gitDir,
@@ -47,11 +52,9 @@ async function readIgnored(git: Git, place: CheckoutPlace, paths: readonly strin
 		input: Buffer.from(paths.map(path => `./${path}\0`).join(''), 'latin1'),
 		acceptedExitCodes: [0, 1],
 	});
-	const fields = stdout.toString('latin1').split('\0');
 	const ignored = new Set<string>();
-	for (let at = 0; at + 3 < fields.length; at += 4) {
-		const [source = '', , pattern = '', path = ''] = fields.slice(at, at + 4);
-		if (!pattern.startsWith('!') && isTracked(source)) {
+	for (const [source = '', , pattern = '', path = ''] of inRows(zeroTerminated(stdout), 4)) {
+		if (!pattern.startsWith('!') && ignoreFiles.has(source)) {
 			ignored.add(path.slice(2));
 		}
 	}
