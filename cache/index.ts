@@ -1,3 +1,6 @@
+export {type CheckoutOptions, noCommit, openCheckout} from './checkout-check.ts';
+export {type CheckoutFacts, planCheckoutFacts} from './checkout-facts.ts';
+export {type Git, type GitAnswer, type GitOptions, type GitRequest, openGit} from './git-command.ts';
 export {contractSuffix, type IssuePaths, issuePaths, type RepositoryPaths, type RootPaths, repositoryPaths, rootPaths, runDirectory} from './layout.ts';
 export {FileLock, type LockKind, type LockWait} from './lock.ts';
 export type {LockHolder} from './lock-holders.ts';
