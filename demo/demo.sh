@@ -24,7 +24,7 @@ bailiff() {
 	shown=${shown//$root/\$ROOT}
 	shown=${shown//$checkout/\$CHECKOUT}
 	printf '\n$ %s\n' "${shown//$work/\$WORK}"
-	node "$here/build/cli/main.js" "$@" || status=$?
+	node "$here/build/bin/bailiff.cjs" "$@" || status=$?
 	if [ "$status" != "$want" ]; then
 		echo "the demo expected exit code $want and got $status" >&2
 		exit 1
