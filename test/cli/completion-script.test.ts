@@ -79,10 +79,14 @@ for (const [words, expected] of [
 
 for (const shell of shells) {
 	const where = ['/bin', '/usr/bin', '/usr/local/bin'].map(directory => path.join(directory, shell)).find(isExecutable);
-	(where === undefined ? test.skip : test)(`${shell} accepts the syntax of its script`, t => {
+	if (where === undefined) {
+		continue;
+	}
+
+	test(`${shell} accepts the syntax of its script`, t => {
 		const file = path.join(temporaryDirectory(t), 'script');
 		writeFileSync(file, script(shell));
-		t.notThrows(() => execFileSync(where ?? shell, ['-n', file], {stdio: 'pipe'}));
+		t.notThrows(() => execFileSync(where, ['-n', file], {stdio: 'pipe'}));
 	});
 }
 
