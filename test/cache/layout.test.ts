@@ -1,5 +1,5 @@
 import test from 'ava';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 
 import {issuePaths, repositoryPaths, rootPaths, runDirectory} from '../../cache/layout.ts';
 import {codeOf} from '../helpers/refusal.ts';

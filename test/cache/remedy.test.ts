@@ -1,7 +1,7 @@
 import {execFileSync} from 'node:child_process';
 import {chmodSync, lstatSync, mkdirSync} from 'node:fs';
 import test from 'ava';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 
 import {chmodCommand, modeText, shellWord} from '../../cache/remedy.ts';
 import {temporaryDirectory} from '../helpers/temporary-directory.ts';

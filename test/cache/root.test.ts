@@ -77,7 +77,11 @@ test('initRoot() lays out a new root that openRoot() accepts, and makes nothing 
 	const made = initRoot(`${base}/root`);
 	t.is(made.outcome, 'created');
 	t.deepEqual(openRoot(made.paths.contract), made.paths);
-	t.deepEqual(readdirSync(made.paths.root, {recursive: true}).toSorted(), ['harness', 'harness/operations', 'harness/operations/repository-cache.md']);
+	t.deepEqual(readdirSync(made.paths.root, {recursive: true, encoding: 'utf8'}).toSorted(), [
+		'harness',
+		'harness/operations',
+		'harness/operations/repository-cache.md',
+	]);
 	t.regex(readFileSync(made.paths.contract, 'utf8'), /^# Repository cache[\s\S]*0700[\s\S]*\n$/);
 	t.is(lstatSync(made.paths.contract).mode & 0o7777, 0o644);
 });
