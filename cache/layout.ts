@@ -3,6 +3,8 @@ import path from 'node:path';
 import {BailiffError} from '../core/errors.ts';
 import {checkRepositoryName, checkTarget, type RepositoryName, runIdProblem, type Target} from '../core/ids.ts';
 
+// C-LAY-1, C-ROOT-8: what stands here is the whole list of places; nothing is found by looking around, so a checkout that lies below the same root is never one.
+
 /** Where the contract file lies below a root (C-ROOT-1). */
 export const contractSuffix = 'harness/operations/repository-cache.md';
 
