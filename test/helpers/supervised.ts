@@ -116,9 +116,9 @@ export function differences(hostile: HostileCase, found: Readonly<Record<string,
 	return Object.entries(hostile.want).flatMap(([key, wanted]) => {
 		switch (key) {
 			case 'max_seconds':
-				return Number(found['seconds']) <= Number(wanted) ? [] : [`it took ${found['seconds']} s, more than ${wanted}`];
+				return Number(found['seconds']) <= Number(wanted) ? [] : [`it took ${Number(found['seconds'])} s, more than ${Number(wanted)}`];
 			case 'escaped_at_least':
-				return Number(found['escaped']) >= Number(wanted) ? [] : [`escaped is ${found['escaped']}, less than ${wanted}`];
+				return Number(found['escaped']) >= Number(wanted) ? [] : [`escaped is ${Number(found['escaped'])}, less than ${Number(wanted)}`];
 			default:
 				return Object.is(found[key], wanted) ? [] : [`${key} is ${JSON.stringify(found[key])}, not ${JSON.stringify(wanted)}`];
 		}
