@@ -103,7 +103,7 @@ function valueProblems(evidence: ClaimEvidence, index: number, name: keyof Claim
 }
 
 /** What plan or stored file say; undefined where they say nothing or could not be read (which is a problem of its own). */
-function derivedValue({plan, manifest, outputs}: ClaimEvidence, index: number, name: keyof ClaimPointers): {value: JsonValue; origin: string} | undefined {
+function derivedValue({plan, outputs}: ClaimEvidence, index: number, name: keyof ClaimPointers): {value: JsonValue; origin: string} | undefined {
 	if (isPlanned(name)) {
 		const planned = plan?.commands[index];
 		return planned === undefined ? undefined : {value: planned[name], origin: 'the plan'};
@@ -113,7 +113,7 @@ function derivedValue({plan, manifest, outputs}: ClaimEvidence, index: number, n
 		return {value: outputPath(index, 'log'), origin: 'the place of the command'};
 	}
 
-	const sha256 = outputs.get(manifest.commands[index]?.output.path ?? '');
+	const sha256 = outputs.get(outputPath(index, 'log'));
 	return name === 'output_sha256' && sha256 !== undefined ? {value: sha256, origin: 'the stored file'} : undefined;
 }
 

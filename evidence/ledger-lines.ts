@@ -7,7 +7,7 @@ import type {Problem} from './problems.ts';
 import {schemaProblems} from './schema-problems.ts';
 
 /** Limits of a ledger: a line is far below 1 KiB, so this is some 200,000 runs. */
-export const ledgerLimits = {maxBytes: 64 * 1_048_576, maxLineBytes: 4096, maxDepth: 24} as const;
+export const ledgerLimits = {maxBytes: 64 * 1_048_576, maxLineBytes: 4096, maxDepth: 24, maxProblems: 1000} as const;
 
 /** One line of the ledger that could be read. */
 export type LedgerEntry = {
@@ -48,7 +48,7 @@ export function parseLedger(bytes: Uint8Array): ParsedLedger {
 	}
 
 	let start = 0;
-	for (let end = bytes.indexOf(0x0a); end !== -1; end = bytes.indexOf(0x0a, start)) {
+	for (let end = bytes.indexOf(0x0a); end !== -1 && reading.problems.length < ledgerLimits.maxProblems; end = bytes.indexOf(0x0a, start)) {
 		reading.take(bytes.subarray(start, end));
 		start = end + 1;
 	}
