@@ -54,6 +54,22 @@ export function readTarget(options: OptionValues): Target {
 }
 
 /**
+ * As much of the issue as was given, for a command that can guess the rest.
+ *
+ * Refuses: as readTarget, but nothing for what is missing.
+ */
+export function readPartialTarget(options: OptionValues): Partial<Target> {
+	if (options.text('target') !== null) {
+		return readTarget(options);
+	}
+
+	const owner = options.text('owner');
+	const repository = options.text('repository');
+	const issue = options.number('issue');
+	return {...(owner === null ? {} : {owner}), ...(repository === null ? {} : {repository}), ...(issue === null ? {} : {issue})};
+}
+
+/**
  * Reads `owner/repository#issue`.
  *
  * Refuses: CLI_USAGE for another form, and what checkTarget refuses.

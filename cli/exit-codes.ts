@@ -86,7 +86,9 @@ export const exitCodeByErrorCode: Readonly<Record<ErrorCode, ExitCode>> = {
 	CACHE_PATH_UNTRUSTED: refused,
 	CACHE_ROOT_INVALID: refused,
 	CACHE_WRITE_FAILED: refused,
+	CLI_FILE_NOT_WRITTEN: refused,
 	CLI_INTERRUPTED: 130,
+	CLI_NOTHING_FOUND: refused,
 	CLI_OUTPUT_FAILED: uncertain,
 	CLI_USAGE: usage,
 };

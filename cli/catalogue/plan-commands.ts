@@ -1,4 +1,5 @@
 import type {CommandSpec} from '../command-spec.ts';
+import {repoRootOption, targetOptions} from './shared-options.ts';
 
 /** The commands about plans (R-PLAN). */
 export const planCommands: readonly CommandSpec[] = [
@@ -9,5 +10,13 @@ export const planCommands: readonly CommandSpec[] = [
 		options: [],
 		example: 'bailiff plan check plan.json',
 		load: async () => (await import('../commands/plan-check.ts')).planCheck,
+	},
+	{
+		path: 'plan new',
+		summary: 'write a first plan for a checkout: its tools are found, its tests named',
+		arguments: [],
+		options: [repoRootOption, ...targetOptions, {name: 'output', kind: 'file', value: 'FILE', summary: 'a new file outside the checkout (default: stdout)'}],
+		example: 'bailiff plan new --repo-root /src/widget --target acme/widget#7 --output /tmp/plan.json',
+		load: async () => (await import('../commands/plan-new.ts')).planNew,
 	},
 ];
