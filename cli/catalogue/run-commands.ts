@@ -1,5 +1,5 @@
 import type {CommandSpec} from '../command-spec.ts';
-import {rootOptions} from './shared-options.ts';
+import {repoRootOption, rootOptions, runOption, targetOptions} from './shared-options.ts';
 
 /** The commands that lay out, run and validate. */
 export const runCommands: readonly CommandSpec[] = [
@@ -10,6 +10,28 @@ export const runCommands: readonly CommandSpec[] = [
 		options: rootOptions,
 		example: 'bailiff init --root /srv/bailiff',
 		load: async () => (await import('../commands/init.ts')).init,
+	},
+	{
+		path: 'doctor',
+		summary: 'say what works on this machine, and how to mend what does not',
+		arguments: [],
+		options: rootOptions,
+		example: 'bailiff doctor --root /srv/bailiff',
+		load: async () => (await import('../commands/doctor.ts')).doctor,
+	},
+	{
+		path: 'validate',
+		summary: 'say whether the evidence of a run holds against the checkout as it is now',
+		arguments: [],
+		options: [
+			...rootOptions,
+			repoRootOption,
+			...targetOptions,
+			runOption,
+			{name: 'require-passed', kind: 'flag', summary: 'a sound record of a failed run is a no, too'},
+		],
+		example: 'bailiff validate --root /srv/bailiff --repo-root /src/widget --target acme/widget#7 --run 20260801-120000-4f2a9c1e',
+		load: async () => (await import('../commands/validate.ts')).validate,
 	},
 	{
 		path: 'completion',

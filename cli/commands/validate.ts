@@ -1,0 +1,43 @@
+import type {ValidateAnswer} from '../../evidence/validate.ts';
+import {readContractPath, readTarget, toAbsolute} from '../arguments.ts';
+import type {CommandCall, Reply} from '../command-spec.ts';
+import {exitCodes} from '../exit-codes.ts';
+import {problemLines} from '../problem-lines.ts';
+import {validateRun} from '../validation.ts';
+import {visibleLine} from '../visible-text.ts';
+
+/** `bailiff validate`: says whether the evidence of a run holds against the checkout as it is now (E-READ-1). */
+export async function validate(call: CommandCall): Promise<Reply> {
+	const {options} = call;
+	const runId = options.required('run');
+	const requirePassed = options.flag('requirePassed');
+	const answer = await validateRun({
+		contractPath: readContractPath(options),
+		repoRoot: toAbsolute(options.required('repoRoot')),
+		target: readTarget(options),
+		runId,
+		requirePassed,
+	});
+	const isYes = answer.verdict === 'valid-v3' && (!requirePassed || answer.result === 'passed');
+	return {
+		exitCode: isYes ? exitCodes.yes : exitCodes.no,
+		json: {...answer, attempts: answer.attempts === null ? null : {...answer.attempts}, problems: [...answer.problems]},
+		text: describe(answer, runId),
+	};
+}
+
+function describe(answer: ValidateAnswer, runId: string): string {
+	const {verdict, result, attempts, problems} = answer;
+	const meaning =
+		verdict === 'valid-v3'
+			? `the evidence of run ${visibleLine(runId, 128)} holds; the run ${result}`
+			: `the evidence of run ${visibleLine(runId, 128)} does not hold`;
+	return [
+		`${verdict}: ${meaning}`,
+		...(attempts === null
+			? []
+			: [`attempts with this plan on this commit: ${attempts.same_plan_and_source} (${attempts.failed} failed, ${attempts.unfinished} never ended)`]),
+		...(answer.manifest_sha256 === null ? [] : [`manifest sha256 ${answer.manifest_sha256}`]),
+		...problemLines(problems),
+	].join('\n');
+}

@@ -1,0 +1,48 @@
+import {realpathSync} from 'node:fs';
+import {openCheckout} from '../cache/checkout-check.ts';
+import {openGit} from '../cache/git-command.ts';
+import {issuePaths} from '../cache/layout.ts';
+import {openRoot} from '../cache/root.ts';
+import type {Target} from '../core/ids.ts';
+import {type ValidateAnswer, validateRun as validateEvidence} from '../evidence/validate.ts';
+
+/** Which run to validate, below which root, against which checkout. */
+export type ValidateOptions = {
+	/** Absolute: `<root>/harness/operations/repository-cache.md`. */
+	readonly contractPath: string;
+	/** Absolute path of the checkout. */
+	readonly repoRoot: string;
+	readonly target: Target;
+	readonly runId: string;
+	/** Names a run that did not pass (EVIDENCE_NOT_PASSED). */
+	readonly requirePassed?: boolean;
+};
+
+/**
+ * Validates one published run against a checkout as it is now, joined with the git of this machine.
+ *
+ * Total for whatever lies below the root: a verdict with all problems. Refuses only: CACHE_ROOT_INVALID, CORE_ID_ codes, CACHE_GIT_MISSING, CACHE_GIT_VERSION.
+ * Source: E-READ-1, E-READ-6.
+ */
+export async function validateRun(options: ValidateOptions): Promise<ValidateAnswer> {
+	const {root} = openRoot(options.contractPath);
+	const paths = issuePaths(root, options.target);
+	const git = await openGit();
+	return validateEvidence({
+		verificationDir: paths.verification,
+		root,
+		target: options.target,
+		runId: options.runId,
+		source: openCheckout({git, path: options.repoRoot, isCanonical: isSamePlace(options.repoRoot, paths.checkout)}),
+		...(options.requirePassed === undefined ? {} : {requirePassed: options.requirePassed}),
+	});
+}
+
+/** True where both paths lead to one existing place. */
+export function isSamePlace(left: string, right: string): boolean {
+	try {
+		return realpathSync(left) === realpathSync(right);
+	} catch {
+		return false;
+	}
+}
