@@ -2,6 +2,7 @@ import {canonicalJson} from '../core/canonical-json.ts';
 import type {JsonValue} from '../core/errors.ts';
 import {type ClaimPointers, claimPointers} from './claims.ts';
 import type {Manifest} from './manifest-schema.ts';
+import {outputPaths} from './output-paths.ts';
 import type {ResolvedPlan} from './plan.ts';
 import type {Problem, ProblemCode} from './problems.ts';
 
@@ -110,20 +111,15 @@ function derivedValue({plan, outputs}: ClaimEvidence, index: number, name: keyof
 	}
 
 	if (name === 'output_path') {
-		return {value: outputPath(index, 'log'), origin: 'the place of the command'};
+		return {value: outputPaths(index).output, origin: 'the place of the command'};
 	}
 
-	const sha256 = outputs.get(outputPath(index, 'log'));
+	const sha256 = outputs.get(outputPaths(index).output);
 	return name === 'output_sha256' && sha256 !== undefined ? {value: sha256, origin: 'the stored file'} : undefined;
 }
 
 function isPlanned(name: keyof ClaimPointers): name is 'argv' | 'cwd' | 'expected_exit_code' | 'timeout_seconds' {
 	return name === 'argv' || name === 'cwd' || name === 'expected_exit_code' || name === 'timeout_seconds';
-}
-
-/** The run-relative path of a stored file of command `index`. Source: shapes.ts: OutputFile. */
-export function outputPath(index: number, kind: 'log' | 'err' | 'trace.jsonl'): string {
-	return `output/${String(index).padStart(3, '0')}.${kind}`;
 }
 
 function isArray(value: JsonValue): value is readonly JsonValue[] {

@@ -19,13 +19,14 @@ export {
 	type TraceLine,
 	type Trigger,
 } from './manifest-schema.ts';
+export {outputPaths} from './output-paths.ts';
 export {parsePlan, planLimits, type ResolvedCommand, type ResolvedLimits, type ResolvedPlan, type ResolvedSandbox, resolvePlan} from './plan.ts';
 export {defaultPath, type Layer, type Limits, type Plan, type PlanCommand, planDecimalKeys, planSchema, type SandboxProfile} from './plan-schema.ts';
 export type {SourceReader, StorePrimitives} from './ports.ts';
 export {isNotice} from './problem-list.ts';
 export type {Problem, ProblemCode} from './problems.ts';
 export type {OutputScan} from './run-reader.ts';
-export {type IncompleteRun, listIncomplete, outputPaths, RunStage, type StoredFile} from './store.ts';
+export {type IncompleteRun, listIncomplete, RunStage, type StoredFile} from './store.ts';
 export {type ValidateAnswer, type ValidateRequest, validateRun} from './validate.ts';
 export {verificationPlace} from './verification-directory.ts';
 export {type ChildEnd, readWaitStatus, signalName} from './wait-status.ts';

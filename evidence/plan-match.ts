@@ -1,5 +1,5 @@
-import {outputPath} from './claims-check.ts';
 import type {CommandRecord, Manifest} from './manifest-schema.ts';
+import {outputPaths} from './output-paths.ts';
 import type {ResolvedCommand, ResolvedPlan} from './plan.ts';
 import type {Problem} from './problems.ts';
 
@@ -57,10 +57,11 @@ function environmentFaults({environment, commands}: Manifest, plan: ResolvedPlan
 
 /** Where the files of a command lie follows from its place alone. */
 function placeFaults(command: CommandRecord, index: number): Fault[] {
+	const paths = outputPaths(index);
 	const places = [
-		['/output/path', command.output.path, outputPath(index, 'log')],
-		['/trace/path', command.trace.path, outputPath(index, 'trace.jsonl')],
-		...command.extra_outputs.map((output, at) => [`/extra_outputs/${at}/path`, output.path, outputPath(index, 'err')] as const),
+		['/output/path', command.output.path, paths.output],
+		['/trace/path', command.trace.path, paths.trace],
+		...command.extra_outputs.map((output, at) => [`/extra_outputs/${at}/path`, output.path, paths.errorOutput] as const),
 	] as const;
 	return places.filter(([, path, expected]) => path !== expected).map(([pointer, , expected]) => ({pointer, message: `the path must be ${expected}`}));
 }

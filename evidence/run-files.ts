@@ -33,6 +33,8 @@ export type FileRequest = {
 	readonly maxBytes: number;
 	/** Exact size. */
 	readonly bytes?: number;
+	/** What to call it when it is not there. */
+	readonly missingCode?: ProblemCode;
 	/** Space that may be used again for every file. */
 	readonly into?: Buffer;
 };
@@ -45,7 +47,8 @@ export type FileRequest = {
  */
 export function readEvidenceFile(directory: SafeDirectory, request: FileRequest, reading: FileReading): FileContent | null {
 	const report = (fault: FileFault): void => {
-		reading.problems.add({code: codes[fault], path: request.path, pointer: '', message: sentenceOf(fault, request)});
+		const code = fault === 'missing' ? (request.missingCode ?? codes.missing) : codes[fault];
+		reading.problems.add({code, path: request.path, pointer: '', message: sentenceOf(fault, request)});
 	};
 
 	return reporting(report, () =>

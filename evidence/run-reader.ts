@@ -1,10 +1,11 @@
 import {BailiffError} from '../core/errors.ts';
 import {closing, type FileContent, type SafeDirectory} from '../core/safe-file.ts';
 import {parseStrictJson} from '../core/strict-json.ts';
-import {claimProblems, outputPath} from './claims-check.ts';
+import {claimProblems} from './claims-check.ts';
 import {manifestLimits} from './manifest.ts';
 import {type ReadManifest, readManifest} from './manifest-reader.ts';
 import type {CommandRecord, Manifest, OutputFile} from './manifest-schema.ts';
+import {outputPaths} from './output-paths.ts';
 import {planLimits, type ResolvedPlan, resolvePlan} from './plan.ts';
 import {planMatchProblems} from './plan-match.ts';
 import {planDecimalKeys, planSchema} from './plan-schema.ts';
@@ -152,12 +153,13 @@ type StoredFile = {
 
 function storedFiles(command: CommandRecord, index: number): StoredFile[] {
 	const pointer = `/commands/${index}`;
-	const files: StoredFile[] = [{path: outputPath(index, 'log'), pointer: `${pointer}/output`, record: command.output, output: command.output, command}];
+	const paths = outputPaths(index);
+	const files: StoredFile[] = [{path: paths.output, pointer: `${pointer}/output`, record: command.output, output: command.output, command}];
 	for (const [at, extra] of command.extra_outputs.entries()) {
-		files.push({path: outputPath(index, 'err'), pointer: `${pointer}/extra_outputs/${at}`, record: extra, output: extra, command});
+		files.push({path: paths.errorOutput, pointer: `${pointer}/extra_outputs/${at}`, record: extra, output: extra, command});
 	}
 
-	return [...files, {path: outputPath(index, 'trace.jsonl'), pointer: `${pointer}/trace`, record: command.trace, output: null, command}];
+	return [...files, {path: paths.trace, pointer: `${pointer}/trace`, record: command.trace, output: null, command}];
 }
 
 function checkStored(directory: SafeDirectory, stored: StoredFile, request: RunRequest & {readonly into: Buffer}): string | null {

@@ -11,12 +11,6 @@ import {failingAs, writeFailure} from './write-failure.ts';
 /** A file as it stands in the stage; the digest is over the bytes handed in. */
 export type StoredFile = {readonly path: string; readonly sha256: string; readonly bytes: number};
 
-/** Run-relative paths of what command `index` leaves. Source: shapes.ts: OutputFile. */
-export function outputPaths(index: number): {readonly output: string; readonly errorOutput: string; readonly trace: string} {
-	const name = `output/${String(index).padStart(3, '0')}`;
-	return {output: `${name}.log`, errorOutput: `${name}.err`, trace: `${name}.trace.jsonl`};
-}
-
 /**
  * A run while it is built: a sibling directory of the run's final place whose name begins with a dot and is used once.
  *

@@ -109,6 +109,7 @@ export function listVerification(directory: SafeDirectory, reading: FileReading)
 
 /** Reads the ledger beside the runs, or reports why not and returns null. What is wrong in its lines is in the answer. Source: E-LED-3. */
 export function readLedger(directory: SafeDirectory, reading: FileReading): ParsedLedger | null {
-	const file = readEvidenceFile(directory, {name: ledgerName, path: ledgerName, maxBytes: ledgerLimits.maxBytes}, reading);
+	const request = {name: ledgerName, path: ledgerName, maxBytes: ledgerLimits.maxBytes, missingCode: 'EVIDENCE_LEDGER_MISSING'} as const;
+	const file = readEvidenceFile(directory, request, reading);
 	return file === null ? null : parseLedger(file.bytes);
 }

@@ -7,8 +7,9 @@ import {systemClock} from '../../core/clock.ts';
 import {BailiffError} from '../../core/errors.ts';
 import {LedgerWriter} from '../../evidence/ledger.ts';
 import {parseLedger} from '../../evidence/ledger-lines.ts';
+import {outputPaths} from '../../evidence/output-paths.ts';
 import type {StorePrimitives} from '../../evidence/ports.ts';
-import {listIncomplete, outputPaths, RunStage} from '../../evidence/store.ts';
+import {listIncomplete, RunStage} from '../../evidence/store.ts';
 import {loadNative} from '../../native/index.ts';
 import {EvidenceDirectory, withEvidenceDirectory} from '../helpers/evidence-directory.ts';
 
@@ -22,11 +23,6 @@ function modes(directory: string): Record<string, string> {
 	const names = readdirSync(directory, {recursive: true, encoding: 'utf8'}).toSorted();
 	return Object.fromEntries(['.', ...names].map(name => [name, (statSync(join(directory, name)).mode & 0o7777).toString(8)]));
 }
-
-test('outputPaths() numbers with three digits', t => {
-	t.deepEqual(outputPaths(7), {output: 'output/007.log', errorOutput: 'output/007.err', trace: 'output/007.trace.jsonl'});
-	t.is(outputPaths(255).output, 'output/255.log');
-});
 
 test('a published run holds exactly what was written, directories 0700 and files 0600', t => {
 	withEvidenceDirectory(directory => {

@@ -189,7 +189,7 @@ const filesystem: ReadonlyArray<{title: string; spoil: (copy: RunCopy) => void; 
 		spoil: copy => copy.write('plan.json', readFileSync(copy.path('plan.json'), 'utf8').replace('12 passed', '99 passed')),
 		findings: ['EVIDENCE_DIGEST plan.json', 'EVIDENCE_CLAIM_VALUE manifest.json /commands/0/argv', 'EVIDENCE_LEDGER_MISMATCH ledger.jsonl /0/plan_sha256'],
 	},
-	{title: 'a missing ledger', spoil: copy => rmSync(join(copy.verification, 'ledger.jsonl')), findings: ['EVIDENCE_FILE_MISSING ledger.jsonl']},
+	{title: 'a missing ledger', spoil: copy => rmSync(join(copy.verification, 'ledger.jsonl')), findings: ['EVIDENCE_LEDGER_MISSING ledger.jsonl']},
 	{
 		title: 'a file beside the runs',
 		spoil: copy => writeFileSync(join(copy.verification, 'ledger.jsonl~'), ''),
