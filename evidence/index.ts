@@ -3,6 +3,7 @@ export {buildClaims, claimPointers} from './claims.ts';
 export {LedgerWriter, type WrittenLine} from './ledger.ts';
 export {type LedgerEntry, type LedgerRun, type ParsedLedger, parseLedger} from './ledger-lines.ts';
 export {type LedgerLine, ledgerLineSchema} from './ledger-schema.ts';
+export {type ListedRun, listRuns, type RunList, type RunState} from './list.ts';
 export {buildCommandRecord, buildManifest, type CommandFacts, type EndedFacts, type ManifestFacts, manifestBytes, manifestLimits} from './manifest.ts';
 export {
 	type Claim,
@@ -26,7 +27,8 @@ export type {SourceReader, StorePrimitives} from './ports.ts';
 export {isNotice} from './problem-list.ts';
 export type {Problem, ProblemCode} from './problems.ts';
 export type {OutputScan} from './run-reader.ts';
+export {type OutputChoice, readRunOutput, type ShownCommand, type ShownOutput, type ShownRun, showRun} from './show.ts';
 export {type IncompleteRun, listIncomplete, RunStage, type StoredFile} from './store.ts';
 export {type ValidateAnswer, type ValidateRequest, validateRun} from './validate.ts';
-export {verificationPlace} from './verification-directory.ts';
+export {type VerificationPlace, verificationPlace} from './verification-directory.ts';
 export {type ChildEnd, readWaitStatus, signalName} from './wait-status.ts';

@@ -1,4 +1,4 @@
-import type {LedgerEntry, ParsedLedger} from './ledger-lines.ts';
+import type {LedgerRun, ParsedLedger} from './ledger-lines.ts';
 import type {Manifest} from './manifest-schema.ts';
 import type {Problem, ProblemCode} from './problems.ts';
 
@@ -35,16 +35,12 @@ export function ledgerMatchProblems(ledger: ParsedLedger, subject: LedgerSubject
 		problems.push({code: 'EVIDENCE_LEDGER_MISMATCH', path: 'manifest.json', pointer: '/ledger', message: 'this is not the started line of the run'});
 	}
 
-	if (started.line.event === 'started') {
-		const {plan_sha256: planSha256, source_sha: sourceSha, at} = started.line;
-		const at0 = `/${started.line.n - 1}`;
-		problems.push(
-			...mismatch(planSha256 === subject.planSha256, `${at0}/plan_sha256`, 'the run was started with another plan'),
-			...mismatch(sourceSha === manifest.source.sha, `${at0}/source_sha`, 'the run was started on another commit'),
-			...mismatch(at === manifest.started_at, `${at0}/at`, 'the run was started at another time than the manifest says'),
-		);
-	}
-
+	const {plan_sha256: planSha256, source_sha: sourceSha, at, n} = started.line;
+	problems.push(
+		...mismatch(planSha256 === subject.planSha256, `/${n - 1}/plan_sha256`, 'the run was started with another plan'),
+		...mismatch(sourceSha === manifest.source.sha, `/${n - 1}/source_sha`, 'the run was started on another commit'),
+		...mismatch(at === manifest.started_at, `/${n - 1}/at`, 'the run was started at another time than the manifest says'),
+	);
 	return [...problems, ...endProblems(run.end, subject)];
 }
 
@@ -94,7 +90,7 @@ export function countAttempts(ledger: ParsedLedger, plan: {readonly planSha256: 
 	let failed = 0;
 	let unfinished = 0;
 	for (const {started, end} of ledger.runs.values()) {
-		if (started.line.event !== 'started' || started.line.plan_sha256 !== plan.planSha256 || started.line.source_sha !== plan.sourceSha) {
+		if (started.line.plan_sha256 !== plan.planSha256 || started.line.source_sha !== plan.sourceSha) {
 			continue;
 		}
 
@@ -109,7 +105,7 @@ export function countAttempts(ledger: ParsedLedger, plan: {readonly planSha256: 
 	return {same_plan_and_source: total, failed, unfinished};
 }
 
-function endProblems(end: LedgerEntry | null, {manifest, manifestSha256}: LedgerSubject): Problem[] {
+function endProblems(end: LedgerRun['end'], {manifest, manifestSha256}: LedgerSubject): Problem[] {
 	if (end === null) {
 		return [problem('EVIDENCE_LEDGER_UNRECORDED', '', 'the run is there and its published line is not: the next run writes it')];
 	}

@@ -10,17 +10,17 @@ import {schemaProblems} from './schema-problems.ts';
 export const ledgerLimits = {maxBytes: 64 * 1_048_576, maxLineBytes: 4096, maxDepth: 24, maxProblems: 1000} as const;
 
 /** One line of the ledger that could be read. */
-export type LedgerEntry = {
-	readonly line: LedgerLine;
+export type LedgerEntry<Event extends LedgerLine['event'] = LedgerLine['event']> = {
+	readonly line: Extract<LedgerLine, {event: Event}>;
 	/** Of the bytes of the line without its LF: what the next line and the manifest name. */
 	readonly sha256: string;
 };
 
 /** What the ledger says of one run. */
 export type LedgerRun = {
-	readonly started: LedgerEntry;
+	readonly started: LedgerEntry<'started'>;
 	/** The `published` or `abandoned` line, null where the run never ended. */
-	readonly end: LedgerEntry | null;
+	readonly end: LedgerEntry<'published' | 'abandoned'> | null;
 };
 
 /** A ledger as it was read: everything that could be read and everything that is wrong. */
@@ -133,7 +133,7 @@ class LedgerReading {
 		const run = this.runs.get(line.run_id);
 		if (line.event === 'started') {
 			if (run === undefined) {
-				this.runs.set(line.run_id, {started: entry, end: null});
+				this.runs.set(line.run_id, {started: {line, sha256: entry.sha256}, end: null});
 			} else {
 				this.report('EVIDENCE_LEDGER_CHAIN', `${pointer}/run_id`, `the run ${line.run_id} was started before`);
 			}
@@ -146,6 +146,6 @@ class LedgerReading {
 			return;
 		}
 
-		this.runs.set(line.run_id, {started: run.started, end: entry});
+		this.runs.set(line.run_id, {started: run.started, end: {line, sha256: entry.sha256}});
 	}
 }

@@ -1,5 +1,5 @@
 import {closing, type SafeDirectory} from '../core/safe-file.ts';
-import type {LedgerRun, ParsedLedger} from './ledger-lines.ts';
+import type {LedgerRun} from './ledger-lines.ts';
 import {manifestLimits} from './manifest.ts';
 import {readManifest} from './manifest-reader.ts';
 import {ProblemList} from './problem-list.ts';
@@ -63,28 +63,16 @@ export function listRuns(place: VerificationPlace): RunList {
 	});
 }
 
-/** The lines of one run in a ledger, or undefined. */
-export function ledgerRunOf(ledger: ParsedLedger | null, runId: string): LedgerRun | undefined {
-	return ledger?.runs.get(runId);
-}
+const nothingPublished = {result: null, manifest_sha256: null} as const;
 
 function listed(runId: string, {started, end}: LedgerRun, isThere: boolean): ListedRun {
-	const start = started.line.event === 'started' ? started.line : null;
-	const published = end?.line.event === 'published' ? end.line : null;
-	return {
-		run_id: runId,
-		state: stateOf(end?.line.event ?? null, isThere),
-		result: published?.result ?? null,
-		source_sha: start?.source_sha ?? null,
-		plan_sha256: start?.plan_sha256 ?? null,
-		manifest_sha256: published?.manifest_sha256 ?? null,
-		started_at: started.line.at,
-		ended_at: end?.line.at ?? null,
-	};
+	const {source_sha, plan_sha256, at: started_at} = started.line;
+	const {result, manifest_sha256} = end?.line.event === 'published' ? end.line : nothingPublished;
+	return {run_id: runId, state: stateOf(end, isThere), result, source_sha, plan_sha256, manifest_sha256, started_at, ended_at: end?.line.at ?? null};
 }
 
-function stateOf(end: string | null, isThere: boolean): RunState {
-	if (end === 'published') {
+function stateOf(end: LedgerRun['end'], isThere: boolean): RunState {
+	if (end?.line.event === 'published') {
 		return isThere ? 'published' : 'missing';
 	}
 
@@ -92,7 +80,7 @@ function stateOf(end: string | null, isThere: boolean): RunState {
 		return 'unrecorded';
 	}
 
-	return end === 'abandoned' ? 'abandoned' : 'unfinished';
+	return end === null ? 'unfinished' : 'abandoned';
 }
 
 function unknownRun(runId: string): ListedRun {

@@ -3,6 +3,7 @@ import {runIdProblem, type Target} from '../core/ids.ts';
 import {closing} from '../core/safe-file.ts';
 import {type Attempts, countAttempts} from './ledger-check.ts';
 import type {CommandRecord, Manifest, OutputFile, Stop} from './manifest-schema.ts';
+import {outputPaths} from './output-paths.ts';
 import {ProblemList} from './problem-list.ts';
 import type {Problem} from './problems.ts';
 import {evidenceModes} from './run-files.ts';
@@ -126,7 +127,8 @@ export function readRunOutput(place: VerificationPlace, runId: string, choice: O
 			throw notFound(runId, problems, what);
 		}
 
-		return readStored(opened, runId, output);
+		const paths = outputPaths(index);
+		return readStored(opened, runId, {...output, path: choice.stream === 'out' ? paths.output : paths.errorOutput});
 	});
 }
 
@@ -168,12 +170,20 @@ function shownCommands({plan}: RunReading, manifest: Manifest, runDirectory: str
 
 function executedOf(record: CommandRecord, runDirectory: string): ShownCommand['executed'] {
 	const [errorOutput] = record.extra_outputs;
-	const {passed, execution_status, trigger, exit_code, signal, termination, started_at_ms, duration_ms, resources, sandbox, trace} = record;
 	return {
-		...{passed, execution_status, trigger, exit_code, signal, termination, started_at_ms, duration_ms, resources, sandbox},
+		passed: record.passed,
+		execution_status: record.execution_status,
+		trigger: record.trigger,
+		exit_code: record.exit_code,
+		signal: record.signal,
+		termination: record.termination,
+		started_at_ms: record.started_at_ms,
+		duration_ms: record.duration_ms,
+		resources: record.resources,
+		sandbox: record.sandbox,
 		output: shownOutput(record.output, runDirectory),
 		error_output: errorOutput === undefined ? null : shownOutput(errorOutput, runDirectory),
-		trace: {path: trace.path, file: `${runDirectory}/${trace.path}`, bytes: trace.bytes},
+		trace: {path: record.trace.path, file: `${runDirectory}/${record.trace.path}`, bytes: record.trace.bytes},
 	};
 }
 
