@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,28 +15,7 @@
 #define STABLE_NS (10 * MILLISECOND)
 #define STEP_NS (1 * MILLISECOND)
 
-enum { MAX_CHILDREN = 64 * 1024, MAX_PID = 1 << 22, SCAN_EVERY = 32 };
-
-static pid_t children[MAX_CHILDREN];
-/* One bit for each process outside the group that got a signal, so that it counts once. */
-static uint8_t signalled[MAX_PID / 8];
-
-static void forget_signalled(pid_t pid)
-{
-	if (pid < MAX_PID)
-		signalled[pid / 8] &= (uint8_t)~(1u << (pid % 8));
-}
-
-/* True the first time for each process. */
-static bool note_signalled(struct command *c, pid_t pid)
-{
-	uint8_t bit = (uint8_t)(1u << (pid % 8));
-	if (pid >= MAX_PID || (signalled[pid / 8] & bit) != 0)
-		return false;
-	signalled[pid / 8] |= bit;
-	c->escaped++;
-	return true;
-}
+enum { SCAN_EVERY = 32 };
 
 static void note_sent(struct command *c, int signal)
 {
@@ -86,62 +64,6 @@ static void signal_escapees(struct command *c, int signal)
 	}
 }
 
-static bool is_leader_dead(struct command *c)
-{
-	siginfo_t info = {0};
-	if (!c->leader_dead && waitid(P_PID, (id_t)c->leader, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == c->leader) {
-		c->leader_dead = true;
-		c->leader_dead_ns = now_ns();
-	}
-	return c->leader_dead;
-}
-
-/* Adds what a reaped child used (R-RES-1). */
-static void add_usage(struct command *c, const struct rusage *usage)
-{
-	uint64_t rss = (uint64_t)usage->ru_maxrss * 1024;
-	c->user_us += (uint64_t)usage->ru_utime.tv_sec * 1000000 + (uint64_t)usage->ru_utime.tv_usec;
-	c->system_us += (uint64_t)usage->ru_stime.tv_sec * 1000000 + (uint64_t)usage->ru_stime.tv_usec;
-	c->max_rss_bytes = rss > c->max_rss_bytes ? rss : c->max_rss_bytes;
-	c->reaped_count++;
-}
-
-/*
- * Reaps every dead child but the leader, each by its id, since the leader's zombie would hide the others from a plain wait.
- * Leaves the living in `children` and returns how many they are: nobody here, nobody below (R-MECH-3).
- */
-static size_t reap_adopted(struct command *c)
-{
-	size_t count = list_children(children, MAX_CHILDREN), living = 0;
-	for (size_t i = 0; i < count; i++) {
-		int status;
-		struct rusage usage;
-		pid_t pid = children[i];
-		if (pid == c->leader && !c->reaped) {
-			if (!is_leader_dead(c))
-				children[living++] = pid;
-			continue;
-		}
-		pid_t got = wait4(pid, &status, WNOHANG, &usage);
-		if (got == pid) {
-			add_usage(c, &usage);
-			forget_signalled(pid);
-		} else if (got == 0) {
-			children[living++] = pid;
-		}
-	}
-	return living;
-}
-
-static void reap_leader(struct command *c)
-{
-	struct rusage usage;
-	if (c->reaped || wait4(c->leader, &c->wait_status, WNOHANG, &usage) != c->leader)
-		return;
-	c->reaped = c->leader_dead = true;
-	add_usage(c, &usage);
-}
-
 static uint64_t sooner(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
@@ -166,12 +88,12 @@ static void settle(struct command *c)
 		set_trigger(c, limit == c->deadline_ns ? TRIGGER_TIMEOUT : TRIGGER_DESCENDANT);
 }
 
-/* KILL to each living child that was not in the group's strike or is new. True when there was a new one: then there is no time to sleep. */
+/* KILL to each living child that left the group. True when there was one that had no signal before: then there is no time to sleep. */
 static bool strike_children(struct command *c, size_t living)
 {
 	bool is_fresh = false;
 	for (size_t i = 0; i < living; i++) {
-		pid_t pid = children[i];
+		pid_t pid = living_child(i);
 		bool in_group = !c->reaped && getpgid(pid) == c->leader;
 		if (in_group || kill(pid, SIGKILL) != 0)
 			continue;
@@ -239,7 +161,7 @@ static bool is_empty(const struct command *c, const struct census *census)
 static bool prove_gone(struct command *c)
 {
 	c->left_alive = (uint32_t)reap_adopted(c);
-	c->left_pid = c->left_alive > 0 ? children[0] : 0;
+	c->left_pid = c->left_alive > 0 ? living_child(0) : 0;
 	if (c->left_alive > 0)
 		return false;
 	struct census census = take_census(c);
@@ -272,6 +194,5 @@ void finish(struct command *c)
 		}
 	}
 	c->end_ns = now_ns();
-	if (c->escaped > 0)
-		memset(signalled, 0, sizeof signalled);
+	forget_all_signalled(c);
 }

@@ -8,12 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 pid_t self_pid, parent_pid;
 int null_fd = -1;
+int death_fd = -1;
 int own_oom_score = INT32_MIN;
 
 /* CLOCK_MONOTONIC: every deadline and every duration runs on it (R-END-1). */
@@ -58,6 +60,18 @@ static void define_descriptors(void)
 			fatal("protocol descriptor", errno);
 }
 
+/* SIGCHLD as a descriptor: the dead are reaped as they come, also while nothing else happens (facts: D4). */
+static int open_death_notice(void)
+{
+	sigset_t deaths;
+	sigemptyset(&deaths);
+	sigaddset(&deaths, SIGCHLD);
+	int fd = signalfd(-1, &deaths, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (fd < 0)
+		fatal("signalfd", errno);
+	return fd;
+}
+
 /* Out of the way of the kernel's memory killer where that is allowed; commands get the old score back. */
 static void leave_harm(void)
 {
@@ -82,6 +96,8 @@ static void define_process(void)
 	if (chdir("/") != 0)
 		fatal("chdir /", errno);
 	open_proc();
+	open_children();
+	death_fd = open_death_notice();
 	leave_harm();
 }
 

@@ -1,4 +1,4 @@
-/* Who is alive: /proc by group, session and descent (R-END-4), and the kernel's own list of our children (R-MECH-3). */
+/* Who is alive: all of /proc by group, session and descent (R-END-4). */
 #include "supervisor.h"
 
 #include <dirent.h>
@@ -22,18 +22,15 @@ struct linux_dirent64 {
 
 static struct row rows[MAX_ROWS];
 static size_t row_count;
-static int proc_fd = -1, children_fd = -1;
+static int proc_fd = -1;
 static char listing[LISTING_BYTES] __attribute__((aligned(8)));
 
-/* Opens what every scan needs once, while descriptors are plenty. */
+/* Opens what every scan needs, once, while descriptors are plenty. */
 void open_proc(void)
 {
-	char path[64];
 	proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (proc_fd < 0)
 		fatal("/proc cannot be opened", errno);
-	snprintf(path, sizeof path, "self/task/%d/children", (int)self_pid);
-	children_fd = openat(proc_fd, path, O_RDONLY | O_CLOEXEC); /* absent without CONFIG_PROC_CHILDREN: then the scan serves */
 }
 
 /* The number after `*at`, which is moved behind it. */
@@ -109,7 +106,8 @@ static bool visit_process(const char *name, void *context)
 	return error == 0 || has_vanished(error);
 }
 
-static bool scan_all(void)
+/* Fills the rows with every process there is. False: something could not be read, or there are too many. */
+bool scan_all(void)
 {
 	row_count = 0;
 	if (lseek(proc_fd, 0, SEEK_SET) != 0)
@@ -231,39 +229,4 @@ bool still_is(const struct row *row)
 	struct row now = {0};
 	snprintf(path, sizeof path, "%d/stat", (int)row->pid);
 	return read_stat(proc_fd, path, &now) == 0 && now.start_ticks == row->start_ticks;
-}
-
-static size_t children_by_scan(pid_t *pids, size_t room)
-{
-	size_t count = 0;
-	scan_all();
-	for (size_t i = 0; i < row_count && count < room; i++)
-		if (rows[i].ppid == self_pid)
-			pids[count++] = rows[i].pid;
-	return count;
-}
-
-/*
- * The direct children of this process, dead or alive, straight from the kernel: a few microseconds, whatever else runs on the machine.
- * Every descendant that lives hangs on a child that lives, since orphans become ours at once (R-MECH-3).
- */
-size_t list_children(pid_t *pids, size_t room)
-{
-	size_t count = 0;
-	pid_t pid = 0;
-	ssize_t got;
-	if (children_fd < 0 || lseek(children_fd, 0, SEEK_SET) != 0)
-		return children_by_scan(pids, room);
-	while ((got = read(children_fd, listing, sizeof listing)) > 0) {
-		for (ssize_t i = 0; i < got; i++) {
-			if (listing[i] >= '0' && listing[i] <= '9') {
-				pid = pid * 10 + (listing[i] - '0');
-			} else if (pid != 0) {
-				if (count < room)
-					pids[count++] = pid;
-				pid = 0;
-			}
-		}
-	}
-	return got < 0 ? children_by_scan(pids, room) : count;
 }

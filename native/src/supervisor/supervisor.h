@@ -7,7 +7,8 @@
  *   start.c     from a request to a running leader
  *   watch.c     output, deadline, and what makes a command end
  *   ladder.c    TERM, grace, KILL, and the proof that nobody is left
- *   scan.c      who is alive: /proc by group, session and descent
+ *   children.c  our own children, adopted ones included, and their reaping
+ *   scan.c      who is alive: all of /proc by group, session and descent
  *   bench.c     --bench-passthrough
  *
  * Nothing is allocated after the start: every buffer is static, and pages that nobody needs are never touched.
@@ -104,6 +105,7 @@ struct census {
 /* main.c */
 extern pid_t self_pid, parent_pid;
 extern int null_fd;
+extern int death_fd; /* readable when a child died */
 extern int own_oom_score; /* to give back to commands; INT32_MIN when it was not moved */
 uint64_t now_ns(void);
 _Noreturn void fatal(const char *what, int error);
@@ -136,10 +138,18 @@ void finish(struct command *c);
 
 /* scan.c */
 void open_proc(void);
+bool scan_all(void);
 struct census take_census(const struct command *c);
 const struct row *scanned_rows(size_t *count);
 bool still_is(const struct row *row);
-size_t list_children(pid_t *pids, size_t room);
+
+/* children.c */
+void open_children(void);
+size_t reap_adopted(struct command *c);
+pid_t living_child(size_t index);
+void reap_leader(struct command *c);
+bool note_signalled(struct command *c, pid_t pid);
+void forget_all_signalled(const struct command *c);
 
 /* bench.c */
 int bench_passthrough(const char *bytes);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sys/signalfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -95,6 +96,16 @@ static void take_requests(struct command *c)
 	}
 }
 
+/* Reaps adopted children as they die: a chain that forks for ever must not fill the machine with its dead. */
+static void take_deaths(struct command *c)
+{
+	struct signalfd_siginfo info;
+	while (read(death_fd, &info, sizeof info) > 0)
+		continue;
+	if (c->leader != 0)
+		reap_adopted(c);
+}
+
 static struct timespec until(uint64_t wake_ns)
 {
 	uint64_t now = now_ns();
@@ -105,12 +116,13 @@ static struct timespec until(uint64_t wake_ns)
 /* Waits until something happens or `wake_ns` comes (monotonic), and deals with all that happened. The only place that sleeps. */
 void pump(struct command *c, uint64_t wake_ns)
 {
-	enum { REQUESTS, EVENTS, LEADER, OUT, ERR, COUNT };
+	enum { REQUESTS, EVENTS, LEADER, DEATHS, OUT, ERR, COUNT };
 	bool room = events_have_room();
 	struct pollfd fds[COUNT] = {
 		[REQUESTS] = {.fd = c->abandoned || c->requested ? -1 : REQUEST_FD, .events = POLLIN},
 		[EVENTS] = {.fd = events_pending() ? EVENT_FD : -1, .events = POLLOUT},
 		[LEADER] = {.fd = c->leader_dead ? -1 : c->pidfd, .events = POLLIN},
+		[DEATHS] = {.fd = death_fd, .events = POLLIN},
 		[OUT] = {.fd = room ? c->streams[0].fd : -1, .events = POLLIN},
 		[ERR] = {.fd = room ? c->streams[1].fd : -1, .events = POLLIN},
 	};
@@ -129,6 +141,8 @@ void pump(struct command *c, uint64_t wake_ns)
 			c->leader_dead = true;
 			c->leader_dead_ns = now_ns();
 		}
+		if (fds[DEATHS].revents != 0)
+			take_deaths(c);
 	}
 	if (events_pending())
 		flush_events();
