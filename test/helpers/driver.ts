@@ -31,10 +31,14 @@ export function canTryOrdinaryUser(): boolean {
 	return process.geteuid?.() === 0;
 }
 
-/** Starts a driver, as another user where one is named, and waits until its supervisor runs. */
-export async function startDriver(user: {readonly uid?: number; readonly gid?: number} = {}): Promise<Driver> {
-	const program = path.join(import.meta.dirname, 'supervised-driver.js');
-	const child = spawn(process.execPath, [program], {...user, cwd: '/', env: {PATH: '/usr/bin:/bin'}, stdio: ['pipe', 'pipe', 'pipe']});
+/** Who runs a driver, and a program (with arguments) that executes it, for walls around it. */
+export type DriverOptions = {readonly uid?: number; readonly gid?: number; readonly wrapper?: readonly string[]};
+
+/** Starts a driver, as another user or behind walls where asked, and waits until its supervisor runs. */
+export async function startDriver(options: DriverOptions = {}): Promise<Driver> {
+	const {wrapper = [], ...user} = options;
+	const [program = '', ...args] = [...wrapper, process.execPath, path.join(import.meta.dirname, 'supervised-driver.js')];
+	const child = spawn(program, args, {...user, cwd: '/', env: {PATH: '/usr/bin:/bin'}, stdio: ['pipe', 'pipe', 'pipe']});
 	let errors = '';
 	child.stdin.on('error', () => undefined);
 	child.stderr.on('data', (bytes: Buffer) => {

@@ -121,15 +121,16 @@ static void kill_everyone(struct command *c, uint64_t limit)
 	}
 }
 
-/* TERM then CONT to everyone, a grace judged on everyone, then KILL (R-END-2). */
+/* TERM then CONT to everyone, a grace judged on everyone, then KILL (R-END-2). The group comes first: it needs no scan. */
 static void end_command(struct command *c)
 {
+	uint64_t grace_end = now_ns() + GRACE_NS;
 	signal_group(c, SIGTERM);
+	signal_group(c, SIGCONT);
 	take_census(c);
 	signal_escapees(c, SIGTERM);
-	signal_group(c, SIGCONT);
 	signal_escapees(c, SIGCONT);
-	if (await_vanishing(c, now_ns() + GRACE_NS) > 0)
+	if (await_vanishing(c, grace_end) > 0)
 		kill_everyone(c, now_ns() + (c->abandoned ? ABANDONED_NS : KILL_NS));
 }
 
