@@ -19,7 +19,7 @@ export type BareSupervisor = {
 
 /** Starts the supervisor, through `wrapper` (a program that executes its arguments) where one is given. */
 export function startBareSupervisor(wrapper: readonly string[] = []): BareSupervisor {
-	const [program = '', ...args] = [...wrapper, supervisorPath()];
+	const [program, ...args] = [...wrapper, supervisorPath()];
 	const child = spawn(program, args, {stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'], env: {}});
 	const requests = child.stdio[3] as Writable;
 	const events = child.stdio[4] as Readable;

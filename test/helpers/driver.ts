@@ -37,7 +37,7 @@ export type DriverOptions = {readonly uid?: number; readonly gid?: number; reado
 /** Starts a driver, as another user or behind walls where asked, and waits until its supervisor runs. */
 export async function startDriver(options: DriverOptions = {}): Promise<Driver> {
 	const {wrapper = [], ...user} = options;
-	const [program = '', ...args] = [...wrapper, process.execPath, path.join(import.meta.dirname, 'supervised-driver.js')];
+	const [program, ...args] = [...wrapper, process.execPath, path.join(import.meta.dirname, 'supervised-driver.js')];
 	const child = spawn(program, args, {...user, cwd: '/', env: {PATH: '/usr/bin:/bin'}, stdio: ['pipe', 'pipe', 'pipe']});
 	let errors = '';
 	child.stdin.on('error', () => undefined);
