@@ -91,7 +91,7 @@ static void define_process(void)
 	define_signals();
 	define_descriptors();
 	setsid(); /* fails where we lead a session already: as good */
-	if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L) != 0)
 		fatal("PR_SET_CHILD_SUBREAPER", errno);
 	if (chdir("/") != 0)
 		fatal("chdir /", errno);
