@@ -29,9 +29,9 @@ export type ScanQuery = {
 export type ScanResult = {
 	/** Sorted by pid: members of the groups and sessions, the descent of the ancestors, and whoever descends from one of these. */
 	readonly rows: readonly ProcessRow[];
-	/** Pids that exist and could not be read (a /proc with hidepid): nothing is proved while there is one. */
+	/** Pids among these that exist and could not be read (a /proc with hidepid): nothing is proved while there is one. */
 	readonly unreadable: readonly number[];
-	/** How many processes were looked at. */
+	/** How many processes were looked at; with ancestors alone only those found. */
 	readonly scanned: number;
 };
 
@@ -63,6 +63,8 @@ export type BoundName = (typeof boundNames)[number];
 export type NativeParts = {
 	/** R-MECH-3, R-END-4: who of a group, session or descent is there now. ENODEV where /proc is not that of our own pid namespace. */
 	readonly scan: (query: ScanQuery) => ScanResult;
+	/** The same by reading the row of every process, as `scan` does where the kernel has no lists of children or they never stand still; for tests. */
+	readonly scanByTable: (query: ScanQuery) => ScanResult;
 	/** R-MECH-4: whether orphans of our descent become our children (PR_SET_CHILD_SUBREAPER). */
 	readonly setSubreaper: (isOn: boolean) => void;
 	readonly isSubreaper: () => boolean;
@@ -93,14 +95,14 @@ export type NativeParts = {
 };
 
 /** As native/src/addon/module.c exports it. */
-type Addon = Omit<NativeParts, 'scan' | 'resourceBound' | 'openNoLinks' | 'openNoLinksByChain'> & {
+type Addon = Omit<NativeParts, 'scan' | 'scanByTable' | 'resourceBound' | 'openNoLinks' | 'openNoLinksByChain'> & {
 	readonly version: number;
-	readonly scan: (groups: readonly number[], sessions: readonly number[], ancestors: readonly number[]) => ScanResult;
+	readonly scan: (groups: readonly number[], sessions: readonly number[], ancestors: readonly number[], readAll: boolean) => ScanResult;
 	readonly resourceLimit: (index: number) => ResourceBound;
 	readonly openNoLinks: (path: string, flags: number, mode: number, forceChain: boolean) => number;
 };
 
-const addonVersion = 2;
+const addonVersion = 3;
 const addonFunctions = [
 	'scan',
 	'setSubreaper',
@@ -178,7 +180,8 @@ function isAddon(value: unknown): value is Addon {
 function toParts(addon: Addon): NativeParts {
 	return Object.freeze({
 		...addon,
-		scan: (query: ScanQuery) => addon.scan(query.groups ?? [], query.sessions ?? [], query.ancestors ?? []),
+		scan: (query: ScanQuery) => addon.scan(query.groups ?? [], query.sessions ?? [], query.ancestors ?? [], false),
+		scanByTable: (query: ScanQuery) => addon.scan(query.groups ?? [], query.sessions ?? [], query.ancestors ?? [], true),
 		resourceBound: (name: BoundName) => addon.resourceLimit(boundNames.indexOf(name)),
 		openNoLinks: (file: string, flags: number, mode = 0) => addon.openNoLinks(file, flags, mode, false),
 		openNoLinksByChain: (file: string, flags: number, mode = 0) => addon.openNoLinks(file, flags, mode, true),

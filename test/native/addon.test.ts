@@ -87,83 +87,112 @@ function inNode(before: readonly string[], body: string): unknown {
 	return JSON.parse(execFileSync(command, argv, {encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit']}));
 }
 
-for (const name of ['two words', 'x) Z 1 1 (y', '((', ')', 'tab\there', 'new\nline', '\u{1F600}']) {
-	test(`scan() reads a process named ${JSON.stringify(name)} from its last bracket`, async t => {
-		const program = path.join(temporaryDirectory(t), name);
-		copyFileSync('/bin/sleep', program);
-		chmodSync(program, 0o755);
-		const {pid} = start(t, program, ['60']);
-		const row = await eventually('the renamed sleep', () =>
-			native.scan({groups: [pid]}).rows.find(found => readlinkSync(`/proc/${found.pid}/exe`) === program),
-		);
-		t.deepEqual({...row, state: 'S'}, {pid, ...fieldsOf(pid), state: 'S', isLive: true});
-		t.is(row.pgrp, pid);
-		t.is(row.session, pid);
+for (const way of ['scan', 'scanByTable'] as const) {
+	const scan = native[way];
+	for (const name of ['two words', 'x) Z 1 1 (y', '((', ')', 'tab\there', 'new\nline', '\u{1F600}']) {
+		test(`${way}() reads a process named ${JSON.stringify(name)} from its last bracket`, async t => {
+			const program = path.join(temporaryDirectory(t), name);
+			copyFileSync('/bin/sleep', program);
+			chmodSync(program, 0o755);
+			const {pid} = start(t, program, ['60']);
+			const row = await eventually('the renamed sleep', () => scan({groups: [pid]}).rows.find(found => readlinkSync(`/proc/${found.pid}/exe`) === program));
+			t.deepEqual({...row, state: 'S'}, {pid, ...fieldsOf(pid), state: 'S', isLive: true});
+			t.is(row.pgrp, pid);
+			t.is(row.session, pid);
+		});
+	}
+
+	test(`${way}() tells group and session apart`, async t => {
+		const {pid} = start(t, 'bash', ['-c', 'set -m; sleep 60 & sleep 60']);
+		const rows = await eventually('three processes in the session', () => {
+			const found = scan({sessions: [pid]}).rows;
+			return found.filter(row => row.ppid === pid && row.pgrp === row.pid).length === 2 && found;
+		});
+		t.is(rows.length, 3);
+		t.deepEqual(pidsOf(rows.filter(row => row.pgrp === pid)), [pid]);
+		t.teardown(() => {
+			for (const row of rows) {
+				native.signalProcess(row.pid, row.startTime, 9);
+			}
+		});
+		t.deepEqual(pidsOf(scan({groups: [pid]}).rows), pidsOf(rows), 'the jobs left the group but descend from its leader');
+	});
+
+	test(`${way}() asks for nobody where nothing is asked`, t => {
+		const result = scan({});
+		t.deepEqual(result.rows, []);
+		t.deepEqual(result.unreadable, []);
+	});
+
+	test(`${way}() finds the whole descent and not the ancestor`, async t => {
+		const {pid} = start(t, 'sh', ['-c', 'sh -c "sleep 60 & wait" & wait']);
+		const rows = await eventually('two descendants', () => {
+			const found = scan({ancestors: [pid]}).rows;
+			return found.length === 2 && found;
+		});
+		t.false(pidsOf(rows).includes(pid));
+		t.true(pidsOf(scan({ancestors: [process.pid]}).rows).includes(rows[1]?.pid ?? 0));
+	});
+
+	test(`${way}() counts a process as living while any of its threads runs, though its row says Z`, async t => {
+		const program = path.join(temporaryDirectory(t), 'zombie-leader');
+		const source = path.join(import.meta.dirname, '../../../test/fixtures/bin/zombie-leader.c');
+		execFileSync('cc', ['-pthread', '-o', program, source]);
+		const {pid} = start(t, program, []);
+		const row = await eventually('the ended main thread', () => scan({groups: [pid]}).rows.find(found => found.state === 'Z'));
+		t.true(row.isLive);
+	});
+
+	test(`${way}() shows a zombie as not living`, async t => {
+		const {pid} = start(t, 'sh', ['-c', 'sleep 0 & exec sleep 60']);
+		const row = await eventually('an unreaped child', () => scan({groups: [pid]}).rows.find(found => found.ppid === pid && found.state === 'Z'));
+		t.false(row.isLive);
+	});
+
+	test(`${way}() never fails while processes come and go`, async t => {
+		const {pid, ended} = start(t, 'sh', ['-c', 'i=0; while [ $i -lt 300 ]; do (true & true &) ; i=$((i+1)); done']);
+		let isOver = false;
+		void (async () => {
+			await ended;
+			isOver = true;
+		})();
+		let scans = 0;
+		await eventually('the end of the loop', () => {
+			const result = scan({groups: [pid], ancestors: [process.pid]});
+			t.deepEqual(result.unreadable, []);
+			scans++;
+			return isOver;
+		});
+		t.true(scans > 1);
 	});
 }
 
-test('scan() tells group and session apart', async t => {
-	const {pid} = start(t, 'bash', ['-c', 'set -m; sleep 60 & sleep 60']);
-	const rows = await eventually('three processes in the session', () => {
-		const found = native.scan({sessions: [pid]}).rows;
-		return found.filter(row => row.ppid === pid).length === 2 && found;
+test('both ways of scanning find the same rows of a standing tree', async t => {
+	const {pid} = start(t, 'bash', ['-c', 'set -m; for i in 1 2 3; do sh -c "sleep 60 & sleep 60 & wait" & done; sh -c "setsid sleep 60 & wait" & wait']);
+	await eventually('eleven descendants, one of them in a session of its own', () => {
+		const {rows} = native.scan({ancestors: [pid]});
+		return rows.length === 11 && rows.some(row => row.session !== pid) && rows.every(row => row.pgrp !== pid);
 	});
-	t.is(rows.length, 3);
-	t.deepEqual(pidsOf(rows.filter(row => row.pgrp === pid)), [pid]);
 	t.teardown(() => {
-		for (const row of rows) {
+		for (const row of native.scan({ancestors: [pid]}).rows) {
 			native.signalProcess(row.pid, row.startTime, 9);
 		}
 	});
-	t.deepEqual(pidsOf(native.scan({groups: [pid]}).rows), pidsOf(rows), 'the jobs left the group but descend from its leader');
+	for (const query of [{groups: [pid]}, {sessions: [pid]}, {ancestors: [pid]}, {groups: [pid], sessions: [pid], ancestors: [pid, process.pid]}]) {
+		t.deepEqual(native.scan(query).rows, native.scanByTable(query).rows);
+	}
 });
 
-test('scan() asks for nobody where nothing is asked', t => {
-	const result = native.scan({});
-	t.deepEqual(result.rows, []);
-	t.true(result.scanned >= 1);
-});
-
-test('scan() finds the whole descent and not the ancestor', async t => {
-	const {pid} = start(t, 'sh', ['-c', 'sh -c "sleep 60 & wait" & wait']);
-	const rows = await eventually('two descendants', () => {
-		const found = native.scan({ancestors: [pid]}).rows;
-		return found.length === 2 && found;
-	});
-	t.false(pidsOf(rows).includes(pid));
-	t.true(pidsOf(native.scan({ancestors: [process.pid]}).rows).includes(rows[1]?.pid ?? 0));
-});
-
-test('scan() counts a process as living while any of its threads runs, though its row says Z', async t => {
-	const program = path.join(temporaryDirectory(t), 'zombie-leader');
-	const source = path.join(import.meta.dirname, '../../../test/fixtures/bin/zombie-leader.c');
-	execFileSync('cc', ['-pthread', '-o', program, source]);
+test('scan() follows the children of every thread', async t => {
+	const program = path.join(temporaryDirectory(t), 'forking-thread');
+	execFileSync('cc', ['-pthread', '-o', program, path.join(import.meta.dirname, '../../../test/fixtures/bin/forking-thread.c')]);
 	const {pid} = start(t, program, []);
-	const row = await eventually('the ended main thread', () => native.scan({groups: [pid]}).rows.find(found => found.state === 'Z'));
-	t.true(row.isLive);
-});
-
-test('scan() shows a zombie as not living', async t => {
-	const {pid} = start(t, 'sh', ['-c', 'sleep 0 & exec sleep 60']);
-	const row = await eventually('an unreaped child', () => native.scan({groups: [pid]}).rows.find(found => found.ppid === pid && found.state === 'Z'));
-	t.false(row.isLive);
-});
-
-test('scan() never fails while processes come and go', async t => {
-	const {pid, ended} = start(t, 'sh', ['-c', 'i=0; while [ $i -lt 300 ]; do (true & true &) ; i=$((i+1)); done']);
-	let isOver = false;
-	void (async () => {
-		await ended;
-		isOver = true;
-	})();
-	let scans = 0;
-	await eventually('the end of the loop', () => {
-		const result = native.scan({groups: [pid], ancestors: [process.pid]});
-		t.deepEqual(result.unreadable, []);
-		scans++;
-		return isOver;
+	const row = await eventually('the child of the second thread', () => native.scan({ancestors: [pid]}).rows[0]);
+	t.is(row.ppid, pid);
+	t.not(row.session, pid);
+	t.teardown(() => {
+		native.signalProcess(row.pid, row.startTime, 9);
 	});
-	t.true(scans > 1);
 });
 
 const unshared = ['unshare', '-Urpf'];
@@ -190,8 +219,18 @@ test('scan() names what it may not read', t => {
 	// Root without CAP_SYS_PTRACE: another user could not read a checkout below a private home.
 	const script =
 		'mount -t proc -o hidepid=1 proc /proc; setpriv --reuid 65534 --clear-groups sleep 60 & exec setpriv --regid 65534 --clear-groups --inh-caps=-sys_ptrace --bounding-set=-sys_ptrace "$@"';
-	const found = inNode(['unshare', '-mpf', '--kill-child', 'sh', '-c', script, 'sh'], 'console.log(JSON.stringify(native.scan({}).unreadable.length));');
-	t.is(found, 1);
+	const found = inNode(
+		['unshare', '-mpf', '--kill-child', 'sh', '-c', script, 'sh'],
+		'const each = query => [native.scan(query), native.scanByTable(query)].map(result => result.unreadable.length); console.log(JSON.stringify([each({}), each({ancestors: [1]})]));',
+	);
+	t.deepEqual(
+		found,
+		[
+			[0, 1],
+			[1, 1],
+		],
+		'by walking only relatives are looked at, and none of them is passed over',
+	);
 });
 
 test.serial('an orphan that left the session is adopted by the subreaper, found by descent, ended by identity and reaped alone', async t => {

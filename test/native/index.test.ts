@@ -28,7 +28,7 @@ for (const [title, make] of [
 
 for (const [title, text] of [
 	['another version', 'module.exports = {version: 0};'],
-	['no function', 'module.exports = {version: 2};'],
+	['no function', 'module.exports = {version: 3};'],
 	['nothing', 'module.exports = null;'],
 ] as const) {
 	test(`an addon with ${title} is refused as built from other sources`, t => {

@@ -30,7 +30,7 @@ bool set_property(napi_env env, napi_value object, const char *name, napi_value 
 napi_value throw_errno(napi_env env, int error, const char *call, const char *path);
 napi_value throw_named(napi_env env, const char *code, const char *call, const char *path);
 
-/* proc-table.c, scan.c: the independent witness (R-MECH-3, R-END-4). */
+/* proc-table.c, proc-walk.c, scan.c: the independent witness (R-MECH-3, R-END-4). */
 napi_value scan_processes(napi_env env, napi_callback_info info);
 
 /* children.c: what bailiff does when the supervisor is gone (R-MECH-4, R-MECH-5). */

@@ -5,8 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -78,10 +76,8 @@ napi_value signal_process(napi_env env, napi_callback_info info) {
 		return errno == ESRCH ? make_boolean(env, false) : throw_errno(env, errno, "pidfd_open", NULL);
 	}
 	int proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	char name[16];
 	struct proc_row row;
-	snprintf(name, sizeof name, "%d", (int)pid);
-	enum proc_answer answer = proc < 0 ? PROC_FAILED : proc_read_row(proc, name, &row);
+	enum proc_answer answer = proc < 0 ? PROC_FAILED : proc_read_pid(proc, (int32_t)pid, &row);
 	int error = errno;
 	if (proc >= 0) {
 		close(proc);

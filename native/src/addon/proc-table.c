@@ -42,7 +42,7 @@ static int add_row(struct proc_table *table, const struct proc_row *row) {
 	return 0;
 }
 
-static bool is_pid_name(const char *name) {
+bool proc_is_pid_name(const char *name) {
 	size_t length = strlen(name);
 	return length > 0 && length < 11 && strspn(name, "0123456789") == length;
 }
@@ -71,7 +71,7 @@ static bool parse_stat(char *text, struct proc_row *row) {
 	return end != at && *end == ' ';
 }
 
-/* R-END-4: one process or thread; `name` is relative to /proc, without "/stat". */
+/* R-END-4. */
 enum proc_answer proc_read_row(int proc, const char *name, struct proc_row *row) {
 	char path[NAME_BYTES];
 	if (snprintf(path, sizeof path, "%s/stat", name) >= (int)sizeof path) {
@@ -111,7 +111,7 @@ static int read_all(struct proc_table *table, DIR *directory) {
 	struct dirent *entry;
 	for (errno = 0; (entry = readdir(directory)); errno = 0) {
 		struct proc_row row;
-		if (!is_pid_name(entry->d_name)) {
+		if (!proc_is_pid_name(entry->d_name)) {
 			continue;
 		}
 		int error = 0;
@@ -135,10 +135,10 @@ static int read_all(struct proc_table *table, DIR *directory) {
 	return errno;
 }
 
-static enum proc_answer read_pid(const struct proc_table *table, int32_t pid, struct proc_row *row) {
+enum proc_answer proc_read_pid(int proc, int32_t pid, struct proc_row *row) {
 	char name[16];
 	snprintf(name, sizeof name, "%d", pid);
-	return proc_read_row(table->proc, name, row);
+	return proc_read_row(proc, name, row);
 }
 
 /*
@@ -155,7 +155,7 @@ static int settle_parents(struct proc_table *table, bool *has_changed) {
 		if (row->is_gone || row->ppid <= 0 || find_row(&sorted, row->ppid)) {
 			continue;
 		}
-		enum proc_answer answer = read_pid(table, row->pid, &again);
+		enum proc_answer answer = proc_read_pid(table->proc, row->pid, &again);
 		if (answer == PROC_FAILED) {
 			return errno;
 		}
@@ -164,7 +164,7 @@ static int settle_parents(struct proc_table *table, bool *has_changed) {
 		} else if (answer == PROC_READ && again.ppid != row->ppid) {
 			*row = again;
 			*has_changed = true;
-		} else if (answer == PROC_READ && read_pid(table, again.ppid, &again) == PROC_READ) {
+		} else if (answer == PROC_READ && proc_read_pid(table->proc, again.ppid, &again) == PROC_READ) {
 			*has_changed = true;
 			if (add_row(table, &again)) {
 				return ENOMEM;
@@ -187,13 +187,14 @@ static void sort_rows(struct proc_table *table) {
 }
 
 /* /proc must be that of our own pid namespace: with any other (or none) "nobody is left" would be a lie. */
-static int check_proc(int proc) {
+int proc_open(int *proc) {
 	struct statfs filesystem;
 	char self[16], expected[16];
-	if (fstatfs(proc, &filesystem)) {
+	*proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (*proc < 0 || fstatfs(*proc, &filesystem)) {
 		return errno;
 	}
-	ssize_t length = readlinkat(proc, "self", self, sizeof self - 1);
+	ssize_t length = readlinkat(*proc, "self", self, sizeof self - 1);
 	if (filesystem.f_type != PROC_SUPER_MAGIC || length < 0) {
 		return ENODEV;
 	}
@@ -203,11 +204,8 @@ static int check_proc(int proc) {
 }
 
 int proc_table_open(struct proc_table *table) {
-	*table = (struct proc_table){.proc = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-	if (table->proc < 0) {
-		return errno;
-	}
-	int error = check_proc(table->proc);
+	*table = (struct proc_table){.proc = -1};
+	int error = proc_open(&table->proc);
 	int listed = error ? -1 : openat(table->proc, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *directory = listed < 0 ? NULL : fdopendir(listed);
 	if (error || !directory) {
@@ -288,14 +286,14 @@ static bool is_dead(char state) {
 }
 
 /* R-END-4: a process whose main thread ended shows Z while others run; only then are the threads read. */
-enum proc_answer proc_table_threads(struct proc_table *table, const struct proc_row *row, bool *is_live) {
+enum proc_answer proc_read_threads(int proc, const struct proc_row *row, bool *is_live) {
 	*is_live = !is_dead(row->state);
 	if (*is_live) {
 		return PROC_READ;
 	}
 	char name[NAME_BYTES];
 	snprintf(name, sizeof name, "%d/task", row->pid);
-	int fd = openat(table->proc, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(proc, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *directory = fd < 0 ? NULL : fdopendir(fd);
 	if (!directory) {
 		int error = errno;
@@ -309,7 +307,7 @@ enum proc_answer proc_table_threads(struct proc_table *table, const struct proc_
 	struct dirent *entry;
 	while (answer == PROC_READ && !*is_live && (entry = readdir(directory))) {
 		struct proc_row thread;
-		if (!is_pid_name(entry->d_name)) {
+		if (!proc_is_pid_name(entry->d_name)) {
 			continue;
 		}
 		answer = proc_read_row(fd, entry->d_name, &thread);

@@ -42,9 +42,14 @@ int proc_table_open(struct proc_table *table);
 void proc_table_close(struct proc_table *table);
 /* Marks every row that the query means with VERDICT_YES. */
 void proc_table_match(struct proc_table *table, const struct proc_query *query);
-/* PROC_READ with *is_live set; whether any thread of the process is neither zombie nor dead. */
-enum proc_answer proc_table_threads(struct proc_table *table, const struct proc_row *row, bool *is_live);
+/* PROC_READ with *is_live set: any thread of the process is neither zombie nor dead. */
+enum proc_answer proc_read_threads(int proc, const struct proc_row *row, bool *is_live);
+/* One process or thread; `name` is relative to `proc`, without "/stat". */
 enum proc_answer proc_read_row(int proc, const char *name, struct proc_row *row);
+enum proc_answer proc_read_pid(int proc, int32_t pid, struct proc_row *row);
+bool proc_is_pid_name(const char *name);
+/* 0 with a descriptor of the /proc of our own pid namespace, or an errno: ENODEV for any other. The descriptor is -1 or the caller's. */
+int proc_open(int *proc);
 /* 0 or ENOMEM. */
 int pid_list_add(struct pid_list *list, int32_t pid);
 
