@@ -55,7 +55,7 @@ const consistent: ReadonlyArray<readonly [string, Lines, CommandRecord]> = [
 	['chunks that follow one another', [out(0, 3), out(3, 4, 5)], commandWith(7)],
 	['two streams that are mixed', [out(0, 3), err(0, 2), out(3, 4), err(2, 1)], commandWith(7, {extra: 3})],
 	['samples between chunks', [sample, out(0, 3), sample], commandWith(3, {samples: 2})],
-	['a gap where a redaction moved bytes', [out(0, 3), out(13, 2)], commandWith(15, {output: {redactions: [{...redaction, offset: 3}]}})],
+	['a chunk that owns a mark', [out(0, 13), out(13, 0), out(13, 2)], commandWith(15, {output: {redactions: [{...redaction, offset: 3}]}})],
 	['no chunk of an output that was dropped', [], commandWith(10, {output: {complete: false, redactions: [redaction]}})],
 ];
 
@@ -70,7 +70,7 @@ const contradictions: ReadonlyArray<readonly [string, Lines, CommandRecord, read
 	['a first chunk that does not start at 0', [out(1, 6)], commandWith(7), ['/0/offset']],
 	['a gap', [out(0, 3), out(4, 3)], commandWith(7), ['/1/offset']],
 	['an overlap', [out(0, 3), out(2, 5)], commandWith(7), ['/1/offset']],
-	['an overlap in a redacted output', [out(0, 3), out(2, 13)], commandWith(15, {output: {redactions: [redaction]}}), ['/1/offset']],
+	['a gap in a redacted output', [out(0, 3), out(13, 2)], commandWith(15, {output: {redactions: [{...redaction, offset: 3}]}}), ['/1/offset']],
 	['a chunk beyond the file', [out(0, 8)], commandWith(7), ['/0/length', '']],
 	['an end that is missing', [out(0, 3)], commandWith(7), ['']],
 	['no chunk at all', [], commandWith(7), ['']],
