@@ -12,6 +12,19 @@ export type ProgressSink = {
 	readonly columns: () => number;
 };
 
+/** stderr as a sink: redrawn only on a terminal that can, coloured only there and where NO_COLOR does not forbid it. */
+export function terminalSink(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv): ProgressSink {
+	const isTerminal = stream.isTTY && env['TERM'] !== 'dumb';
+	return {
+		write: text => {
+			stream.write(text);
+		},
+		isTerminal,
+		hasColour: isTerminal && (env['NO_COLOR'] ?? '') === '',
+		columns: () => stream.columns,
+	};
+}
+
 const nsPerMs = 1_000_000n;
 const eraseLine = '\r\u001b[2K';
 

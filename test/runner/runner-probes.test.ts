@@ -30,7 +30,7 @@ for (const [title, mountInfo, state] of [
 }
 
 test('a missing ps is a warning with its mend, another system a failure', t => {
-	t.like(probePs(null), {state: 'warn', mend: probePs(null).mend});
+	t.is(probePs(null).state, 'warn');
 	t.regex(probePs(null).mend ?? '', /procps/);
 	t.is(probePs('/usr/bin/ps').state, 'ok');
 	t.is(probePlatform('darwin', 'arm64').state, 'fail');
