@@ -2,9 +2,9 @@ import {realpathSync} from 'node:fs';
 import {openCheckout} from '../cache/checkout-check.ts';
 import {openGit} from '../cache/git-command.ts';
 import {issuePaths} from '../cache/layout.ts';
-import {openRoot} from '../cache/root.ts';
 import type {Target} from '../core/ids.ts';
 import {type ValidateAnswer, validateRun as validateEvidence} from '../evidence/validate.ts';
+import {evidencePlace} from './evidence-place.ts';
 
 /** Which run to validate, below which root, against which checkout. */
 export type ValidateOptions = {
@@ -25,15 +25,13 @@ export type ValidateOptions = {
  * Source: E-READ-1, E-READ-6.
  */
 export async function validateRun(options: ValidateOptions): Promise<ValidateAnswer> {
-	const {root} = openRoot(options.contractPath);
-	const paths = issuePaths(root, options.target);
+	const place = evidencePlace(options.contractPath, options.target);
+	const {checkout} = issuePaths(place.root, options.target);
 	const git = await openGit();
 	return validateEvidence({
-		verificationDir: paths.verification,
-		root,
-		target: options.target,
+		...place,
 		runId: options.runId,
-		source: openCheckout({git, path: options.repoRoot, isCanonical: isSamePlace(options.repoRoot, paths.checkout)}),
+		source: openCheckout({git, path: options.repoRoot, isCanonical: isSamePlace(options.repoRoot, checkout)}),
 		...(options.requirePassed === undefined ? {} : {requirePassed: options.requirePassed}),
 	});
 }

@@ -1,0 +1,28 @@
+import type {CommandSpec} from '../command-spec.ts';
+import {rootOptions, runOption, targetOptions} from './shared-options.ts';
+
+/** The commands that read evidence (E-VIEW-1). */
+export const evidenceCommands: readonly CommandSpec[] = [
+	{
+		path: 'evidence list',
+		summary: 'list the runs of an issue',
+		arguments: [],
+		options: [...rootOptions, ...targetOptions, {name: 'incomplete', kind: 'flag', summary: 'list what killed runs left behind instead'}],
+		example: 'bailiff evidence list --root /srv/bailiff --target acme/widget#7',
+		load: async () => (await import('../commands/evidence-list.ts')).evidenceList,
+	},
+	{
+		path: 'evidence show',
+		summary: 'show one run, or print one output of it',
+		arguments: [],
+		options: [
+			...rootOptions,
+			...targetOptions,
+			runOption,
+			{name: 'output', kind: 'text', value: 'ID', summary: 'print the output of this command'},
+			{name: 'stream', kind: 'text', value: 'STREAM', summary: 'out (default; both streams where they were combined) or err', choices: ['out', 'err']},
+		],
+		example: 'bailiff evidence show --root /srv/bailiff --target acme/widget#7 --run 20260801-120000-4f2a9c1e --output unit',
+		load: async () => (await import('../commands/evidence-show.ts')).evidenceShow,
+	},
+];
