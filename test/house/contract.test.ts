@@ -79,11 +79,11 @@ test('every id that a comment names stands in the contract', t => {
 	t.deepEqual(unknown, []);
 });
 
-/** The contract ids that a file names; `R-END-3, 4` and `R-MECH-1..5` count for each number. */
+/** The contract ids that a file names; `R-END-3, 4`, `R-MECH-1..5` and `R-PLAN-1 to R-PLAN-6` count for each number. */
 function mentions(file: string): Set<string> {
 	const text = read(file);
 	const found = new Set(text.match(idForm) ?? []);
-	for (const [, group = '', first = '', last = ''] of text.matchAll(/\b([A-Z]-[A-Z]+3?)-(\d+)\.\.(\d+)/g)) {
+	for (const [, group = '', first = '', last = ''] of text.matchAll(/\b([A-Z]-[A-Z]+3?)-(\d+)(?:\.\.| to \1-)(\d+)/g)) {
 		for (let number = Number(first); number <= Number(last); number++) {
 			found.add(`${group}-${number}`);
 		}
