@@ -104,11 +104,19 @@ static bool strike_children(struct command *c, size_t living)
 	return is_fresh;
 }
 
+/* As the first process of a namespace: everyone but us at one stroke, which no chain of forks can dodge (S-MECH-5). */
+static void strike_namespace(struct command *c)
+{
+	if (self_pid == 1 && kill(-1, SIGKILL) == 0)
+		note_sent(c, SIGKILL);
+}
+
 /* KILL until nobody lives or `limit` comes. Chains that fork and exit are caught by looking again at once (facts: D4). */
 static void kill_everyone(struct command *c, uint64_t limit)
 {
 	size_t living = reap_adopted(c);
 	for (unsigned round = 0; living > 0 && (round == 0 || now_ns() < limit); round++) {
+		strike_namespace(c);
 		signal_group(c, SIGKILL);
 		bool is_fresh = strike_children(c, living);
 		if (round % SCAN_EVERY == 0) {
@@ -127,7 +135,9 @@ static void end_command(struct command *c)
 	uint64_t grace_end = now_ns() + GRACE_NS;
 	signal_group(c, SIGTERM);
 	signal_group(c, SIGCONT);
-	take_census(c);
+	struct census census = take_census(c);
+	if (c->leader_dead)
+		c->leftovers = census.live;
 	signal_escapees(c, SIGTERM);
 	signal_escapees(c, SIGCONT);
 	if (await_vanishing(c, grace_end) > 0)

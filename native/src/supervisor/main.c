@@ -84,7 +84,7 @@ static void leave_harm(void)
 	close(fd);
 }
 
-static void define_process(void)
+void define_process(void)
 {
 	self_pid = getpid();
 	parent_pid = getppid();
@@ -101,7 +101,7 @@ static void define_process(void)
 	leave_harm();
 }
 
-static void reset_command(struct command *c)
+void reset_command(struct command *c)
 {
 	memset(c, 0, sizeof *c);
 	c->pidfd = -1;
@@ -112,12 +112,12 @@ static void reset_command(struct command *c)
 /* A command may have stopped bailiff: at each end it is set going again (R-MECH-4). */
 static void wake_parent(void)
 {
-	if (getppid() == parent_pid)
+	if (parent_pid != 0 && getppid() == parent_pid)
 		kill(parent_pid, SIGCONT);
 }
 
 /* One command from its request to its last event. */
-static void run_command(struct command *c)
+void run_command(struct command *c)
 {
 	if (!start_command(c))
 		return;
@@ -143,7 +143,13 @@ static int serve(void)
 		pump(&command, NEVER);
 		if (!command.requested)
 			continue;
+		bool inside = command.inside;
 		reset_command(&command);
+		if (inside) {
+			run_errand();
+			wake_parent();
+			continue;
+		}
 		if (!parse_run(&command))
 			fatal("malformed run request", EPROTO);
 		run_command(&command);
@@ -158,6 +164,8 @@ int main(int argc, char **argv)
 {
 	if (argc == 3 && strcmp(argv[1], "--bench-passthrough") == 0)
 		return bench_passthrough(argv[2]);
+	if (argc == 2 && strcmp(argv[1], "--init") == 0)
+		return serve_inside();
 	if (argc != 1) {
 		fputs("bailiff-supervisor is started by bailiff, without arguments\n", stderr);
 		return 2;

@@ -3,6 +3,10 @@
  *
  * run          u32 seq, u64 timeout_ns, u64 leak_ns, u64 max_output, u8 split, 5 x u64 limits (all ones: none), u32 argc, u32 envc,
  *              then executable, checkout, cwd, argv..., env... each ended by NUL
+ * run-inside   u32 seq, u64 timeout_ns, u32 argc, u32 joins, u32 bytes of the filter, u32 bytes of the frames, then program, argv..., joins... each
+ *              ended by NUL, the filter, and the frames for the first process inside: confine and run
+ * release      no payload: the token that lets the first process inside go on; its absence, and the end of the pipe, never do
+ * confine      u8 landlock, then paths that stay writable, each ended by NUL
  * interrupt    no payload: end the running command by the ladder
  * kill         no payload: straight to KILL
  * (end of file: end everything at once and exit)
@@ -13,6 +17,10 @@
  * start-failed u32 seq, u8 stage, u32 errno
  * ended        u32 seq, see send_ended
  * fatal        u32 errno, text
+ * relay        u32 seq, bytes as they came from the first process inside, which speaks this protocol too
+ * observed     u32 seq, then parts of u32 length and bytes (init.c)
+ * entered      u32 seq, u32 pid of bubblewrap
+ * gone         u32 seq, u32 wait status of bubblewrap, u8 flags (1 clean, 2 killed), what it said
  */
 #include "supervisor.h"
 
@@ -21,7 +29,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HEADER_BYTES = 5, RUN_FIXED_BYTES = 4 + 3 * 8 + 1 + LIMIT_COUNT * 8 + 4 + 4, CHUNK_FIXED_BYTES = 21 };
+enum { HEADER_BYTES = 5, RUN_FIXED_BYTES = 4 + 3 * 8 + 1 + LIMIT_COUNT * 8 + 4 + 4, CHUNK_FIXED_BYTES = 21, ERRAND_FIXED_BYTES = 28 };
 enum { REQUEST_BYTES = 8 * 1024 * 1024, MAX_STRINGS = 192 * 1024, QUEUE_BYTES = 4 * 1024 * 1024, QUEUE_RESERVE = 4096 };
 
 static uint8_t request[REQUEST_BYTES + 1];
@@ -108,6 +116,41 @@ static bool take_vectors(struct command *c, size_t at, size_t argc, size_t envc)
 		strings[i < argc ? i : i + 1] = string;
 	}
 	return at == payload_length;
+}
+
+/* The next string of a request of strings alone, from `at` on; NULL after the last. */
+const char *next_string(size_t *at)
+{
+	return *at < payload_length ? take_string(at) : NULL;
+}
+
+/* The flag in front of the paths of a confine request. */
+bool wants_landlock(void)
+{
+	return payload_length > 0 && request[0] != 0;
+}
+
+/* Reads the run-inside request that next_request left in the buffer; false when it is malformed. */
+bool parse_errand(struct errand *errand)
+{
+	const uint8_t *at = request;
+	if (payload_length < ERRAND_FIXED_BYTES)
+		return false;
+	size_t argc = get_u32(at + 12), joins = get_u32(at + 16);
+	size_t next = ERRAND_FIXED_BYTES;
+	*errand = (struct errand){.seq = get_u32(at), .timeout_ns = get_u64(at + 4), .argv = strings, .joins = strings + argc + 1};
+	errand->filter_length = get_u32(at + 20);
+	errand->frames_length = get_u32(at + 24);
+	if (argc == 0 || argc > MAX_STRINGS || joins > MAX_STRINGS || argc + joins + 2 > MAX_STRINGS)
+		return false;
+	errand->program = take_string(&next);
+	strings[argc] = strings[argc + 1 + joins] = NULL;
+	for (size_t i = 0; i < argc + joins && errand->program != NULL; i++)
+		if ((strings[i < argc ? i : i + 1] = take_string(&next)) == NULL)
+			return false;
+	errand->filter = at + next;
+	errand->frames = at + next + errand->filter_length;
+	return errand->program != NULL && payload_length - next == errand->filter_length + errand->frames_length;
 }
 
 /* Reads the run request that next_request left in the buffer into `c`; false when it is malformed. */
@@ -260,7 +303,8 @@ void send_ended(const struct command *c)
 	uint8_t flags = (uint8_t)(c->reaped << 0 | c->term_sent << 1 | c->kill_sent << 2 | c->cleaned << 3 | out->at_end << 4 | err->at_end << 5);
 	const uint64_t numbers[] = {out->seen,     err->seen,      out->kept,     err->kept,          c->start_ns, c->end_ns,
 	                            c->trigger_ns, c->term_ns,     c->kill_ns,    c->user_us,         c->system_us, c->max_rss_bytes};
-	const uint32_t counts[] = {(uint32_t)c->wait_status, c->escaped, c->reaped_count, c->left_alive, (uint32_t)c->left_pid};
+	const uint32_t counts[] = {(uint32_t)c->wait_status, c->escaped, c->reaped_count, c->left_alive, (uint32_t)c->left_pid,
+	                           c->leftovers};
 	put_header(EVENT_ENDED, 4 + 1 + 1 + sizeof counts + sizeof numbers);
 	put_u32(c->seq);
 	put_u8((uint8_t)c->trigger);
@@ -276,4 +320,40 @@ void send_fatal(const char *what, int error)
 	put_header(EVENT_FATAL, 4 + strlen(what));
 	put_u32((uint32_t)error);
 	put_bytes(what, strlen(what));
+}
+
+void send_relay(const struct errand *errand, const uint8_t *bytes, uint32_t length)
+{
+	put_header(EVENT_RELAY, 4 + (size_t)length);
+	put_u32(errand->seq);
+	put_bytes(bytes, length);
+}
+
+void send_entered(const struct errand *errand, pid_t pid)
+{
+	put_header(EVENT_ENTERED, 8);
+	put_u32(errand->seq);
+	put_u32((uint32_t)pid);
+}
+
+void send_gone(const struct errand *errand, uint32_t status, uint8_t flags, const char *text)
+{
+	put_header(EVENT_GONE, 9 + strlen(text));
+	put_u32(errand->seq);
+	put_u32(status);
+	put_u8(flags);
+	put_bytes(text, strlen(text));
+}
+
+/* The head of an observed event whose parts, with their lengths, have `length` bytes. */
+void begin_observed(uint32_t seq, size_t length)
+{
+	put_header(EVENT_OBSERVED, 4 + length);
+	put_u32(seq);
+}
+
+void put_part(const void *bytes, size_t length)
+{
+	put_u32((uint32_t)length);
+	put_bytes(bytes, length);
 }

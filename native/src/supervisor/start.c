@@ -80,7 +80,7 @@ static int set_limits(const struct command *c)
 }
 
 /* Gives the child the badness back that the supervisor took off itself. A failure only makes the child harder to kill for the kernel. */
-static void restore_oom_score(void)
+void restore_oom_score(void)
 {
 	char text[16];
 	if (own_oom_score == INT32_MIN)
@@ -94,7 +94,7 @@ static void restore_oom_score(void)
 }
 
 /* Mask and dispositions as a fresh process has them: the supervisor's are all default, so the mask alone is to be opened. */
-static int open_signal_mask(void)
+int open_signal_mask(void)
 {
 	uint64_t none = 0;
 	return (int)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof none);

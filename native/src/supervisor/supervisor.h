@@ -9,6 +9,8 @@
  *   ladder.c    TERM, grace, KILL, and the proof that nobody is left
  *   children.c  our own children, adopted ones included, and their reaping
  *   scan.c      who is alive: all of /proc by group, session and descent
+ *   sandbox.c   one command inside bubblewrap: starts it, relays, and ends it where it does not end itself
+ *   init.c      --init: the same program as the first process inside: confines itself, says what it sees, and holds until it is released
  *   bench.c     --bench-passthrough
  *
  * Nothing is allocated after the start: every buffer is static, and pages that nobody needs are never touched.
@@ -25,8 +27,9 @@
 enum { REQUEST_FD = 3, EVENT_FD = 4 };
 enum { PROTOCOL_VERSION = 1 };
 
-enum request_type { REQUEST_NONE = 0, REQUEST_RUN = 1, REQUEST_INTERRUPT = 2, REQUEST_KILL = 3, REQUEST_END = 255 };
-enum event_type { EVENT_HELLO = 1, EVENT_STARTED = 2, EVENT_CHUNK = 3, EVENT_START_FAILED = 4, EVENT_ENDED = 5, EVENT_FATAL = 6 };
+enum request_type { REQUEST_NONE = 0, REQUEST_RUN = 1, REQUEST_INTERRUPT = 2, REQUEST_KILL = 3, REQUEST_RUN_INSIDE = 4, REQUEST_RELEASE = 5, REQUEST_CONFINE = 6, REQUEST_END = 255 };
+enum event_type { EVENT_HELLO = 1, EVENT_STARTED = 2, EVENT_CHUNK = 3, EVENT_START_FAILED = 4, EVENT_ENDED = 5, EVENT_FATAL = 6,
+	EVENT_RELAY = 7, EVENT_OBSERVED = 8, EVENT_ENTERED = 9, EVENT_GONE = 10 };
 enum stage { STAGE_NONE = 0, STAGE_CHDIR = 1, STAGE_EXEC = 3, STAGE_INTERPRETER = 4, STAGE_FORK = 5 };
 enum trigger {
 	TRIGGER_NONE = 0,
@@ -56,6 +59,7 @@ struct stream {
 struct command {
 	/* what was asked for; the strings lie in the request buffer and are needed until the exec */
 	bool requested;
+	bool inside; /* requested for a sandbox */
 	uint32_t seq;
 	uint64_t timeout_ns, leak_ns, max_output;
 	bool split;
@@ -79,10 +83,25 @@ struct command {
 	int wait_status;
 	uint32_t escaped;
 	uint32_t left_alive;
+	uint32_t leftovers; /* lived on after the leader */
 	pid_t left_pid;
 	uint64_t user_us, system_us, max_rss_bytes;
 	uint32_t reaped_count;
 };
+
+/* A command for the inside of a sandbox; the bytes lie in the request buffer. */
+struct errand {
+	uint32_t seq;
+	uint64_t timeout_ns;
+	const char *program;
+	char **argv;
+	char **joins; /* files that take a process into its control groups, ended by NULL */
+	const uint8_t *filter, *frames; /* frames: what the first process inside reads */
+	size_t filter_length, frames_length;
+};
+
+/* Where the bytes of the system call filter are for bubblewrap; the protocol stays on 3 and 4. */
+enum { FILTER_FD = 5 };
 
 /* One process as a scan saw it. */
 struct row {
@@ -109,6 +128,9 @@ extern int death_fd; /* readable when a child died */
 extern int own_oom_score; /* to give back to commands; INT32_MIN when it was not moved */
 uint64_t now_ns(void);
 _Noreturn void fatal(const char *what, int error);
+void define_process(void);
+void reset_command(struct command *c);
+void run_command(struct command *c);
 
 /* protocol.c */
 enum request_type next_request(void);
@@ -122,9 +144,19 @@ void send_chunk(const struct command *c, int stream, const uint8_t *bytes, uint3
 void send_start_failed(const struct command *c, enum stage stage, int error);
 void send_ended(const struct command *c);
 void send_fatal(const char *what, int error);
+bool parse_errand(struct errand *errand);
+const char *next_string(size_t *at);
+bool wants_landlock(void);
+void send_relay(const struct errand *errand, const uint8_t *bytes, uint32_t length);
+void send_entered(const struct errand *errand, pid_t pid);
+void send_gone(const struct errand *errand, uint32_t status, uint8_t flags, const char *text);
+void begin_observed(uint32_t seq, size_t length);
+void put_part(const void *bytes, size_t length);
 
 /* start.c */
 bool start_command(struct command *c);
+void restore_oom_score(void);
+int open_signal_mask(void);
 
 /* watch.c */
 void pump(struct command *c, uint64_t wake_ns);
@@ -150,6 +182,12 @@ pid_t living_child(size_t index);
 void reap_leader(struct command *c);
 bool note_signalled(struct command *c, pid_t pid);
 void forget_all_signalled(const struct command *c);
+
+/* sandbox.c */
+void run_errand(void);
+
+/* init.c */
+int serve_inside(void);
 
 /* bench.c */
 int bench_passthrough(const char *bytes);

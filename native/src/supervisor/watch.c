@@ -79,6 +79,11 @@ static void take_requests(struct command *c)
 				fatal("a run request while a command runs", EPROTO);
 			c->requested = true;
 			return;
+		case REQUEST_RUN_INSIDE:
+			if (c->seq != 0)
+				fatal("a run request while a command runs", EPROTO);
+			c->requested = c->inside = true;
+			return;
 		case REQUEST_INTERRUPT:
 			set_trigger(c, TRIGGER_INTERRUPTED);
 			break;
