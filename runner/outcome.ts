@@ -26,7 +26,27 @@ export type CommandRequest = {
 	readonly maxOutputBytes: number;
 	readonly streams: 'combined' | 'split';
 	readonly limits: ResourceLimits;
+	/** Null, or absent: without a sandbox. */
+	readonly sandbox?: SandboxRequest | null;
 };
+
+/** How a command is put into a sandbox, made by runner/sandbox/sandbox.ts. */
+export type SandboxRequest = {
+	/** bubblewrap and its argument vector, argv[0] included. */
+	readonly program: string;
+	readonly argv: readonly string[];
+	/** The control groups that it joins before it starts. */
+	readonly joinFiles: readonly string[];
+	readonly filter: Buffer;
+	/** Landlock on top: only below these may be written. */
+	readonly isLandlocked: boolean;
+	readonly writable: readonly string[];
+	/** Judges what the first process inside saw, before the command may start; `bubblewrap` is its parent's pid. */
+	readonly judge: (observed: {readonly parts: readonly Buffer[]; readonly bubblewrap: number}) => SandboxVerdict;
+};
+
+/** What holds a command, as observed; with problems it is not started. */
+export type SandboxVerdict = {readonly record: Omit<SandboxRecord, 'leftovers' | 'quiet'> | null; readonly problems: readonly string[]};
 
 /** The bytes of one stream that were kept, raw and unscanned. */
 export type CapturedStream = {
@@ -69,6 +89,8 @@ export type InterruptSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
 export type Supervisor = {
 	/** Runs one command to its end. Never rejects for anything that a command does. */
 	readonly run: (request: CommandRequest) => Promise<CommandOutcome>;
+	/** Builds a sandbox, lets it be judged and ends it without starting anything: what is wrong with it, or nothing. */
+	readonly rehearse: (request: CommandRequest) => Promise<readonly string[]>;
 	/** Ends the running command: the first call by the ladder, the second straight by KILL (R-END-7). */
 	readonly interrupt: (signal: InterruptSignal) => void;
 	/** Ends the supervisor and gives the subreaper role back. */

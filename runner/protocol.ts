@@ -24,6 +24,8 @@ export type EndFacts = {
 	/** How many lived at the last look, and one of them, where the cleanup could not be proved. */
 	readonly leftAlive: number;
 	readonly leftPid: number;
+	/** How many lived on after the leader and had to be ended. */
+	readonly leftovers: number;
 	readonly seenBytes: {readonly out: number; readonly err: number};
 	readonly keptBytes: {readonly out: number; readonly err: number};
 	readonly startNs: bigint;
@@ -43,10 +45,19 @@ export type SupervisorEvent =
 	| {readonly type: 'chunk'; readonly seq: number; readonly stream: 'out' | 'err'; readonly offset: number; readonly tUs: number; readonly bytes: Buffer}
 	| {readonly type: 'start-failed'; readonly seq: number; readonly stage: StartStage; readonly errno: string}
 	| {readonly type: 'ended'; readonly seq: number; readonly facts: EndFacts}
-	| {readonly type: 'fatal'; readonly errno: string; readonly message: string};
+	| {readonly type: 'fatal'; readonly errno: string; readonly message: string}
+	/** Bytes of the first process inside a sandbox, which speaks this protocol too. */
+	| {readonly type: 'relay'; readonly seq: number; readonly bytes: Buffer}
+	/** What it saw before it held (runner/sandbox/observation.ts). */
+	| {readonly type: 'observed'; readonly seq: number; readonly parts: readonly Buffer[]}
+	/** Bubblewrap was started. */
+	| {readonly type: 'entered'; readonly seq: number; readonly pid: number}
+	/** Bubblewrap and everything inside are gone, or could not be ended (`isClean` false). */
+	| {readonly type: 'gone'; readonly seq: number; readonly waitStatus: number; readonly isClean: boolean; readonly wasKilled: boolean; readonly said: string};
 
 const headerBytes = 5;
-const maxRequestBytes = 8 * 1024 * 1024;
+/** The largest payload that the supervisor takes. */
+export const maxRequestBytes = 8 * 1024 * 1024;
 const maxEventBytes = 5 * 1024 * 1024;
 const noValue = 0xffff_ffff_ffff_ffffn;
 
@@ -70,7 +81,8 @@ export function errnoName(errno: number): string {
 	return errno === constants.errno.EAGAIN ? 'EAGAIN' : (errnoNames.get(errno) ?? `E${errno}`);
 }
 
-function frame(type: number, payload: Buffer): Buffer {
+/** One frame of the protocol. */
+export function frame(type: number, payload: Buffer): Buffer {
 	const header = Buffer.alloc(headerBytes);
 	header.writeUInt32LE(payload.length, 0);
 	header.writeUInt8(type, 4);
@@ -102,9 +114,11 @@ export function encodeRun(request: CommandRequest, seq: number): Buffer | null {
 	return payload.length > maxRequestBytes ? null : frame(1, payload);
 }
 
-/** The frame that ends the running command: by the ladder, or straight by KILL (R-END-7). */
-export function encodeControl(kind: 'interrupt' | 'kill'): Buffer {
-	return frame(kind === 'interrupt' ? 2 : 3, Buffer.alloc(0));
+const controls = {interrupt: 2, kill: 3, release: 5, drop: 7} as const;
+
+/** A frame without payload: ends the running command by the ladder or straight by KILL (R-END-7); lets go on, or gives up, what is held in a sandbox (S-MECH-4). */
+export function encodeControl(kind: keyof typeof controls): Buffer {
+	return frame(controls[kind], Buffer.alloc(0));
 }
 
 /** Cuts the byte stream of the supervisor into events. Total: what does not fit the protocol is refused, never guessed. */
@@ -152,8 +166,12 @@ const payloadBounds: readonly (readonly [number, number])[] = [
 	[16, 16],
 	[22, maxEventBytes],
 	[9, 9],
-	[122, 122],
+	[126, 126],
 	[4, 1024],
+	[5, maxEventBytes],
+	[4, maxEventBytes],
+	[8, 8],
+	[9, 4096],
 ];
 
 function decodeFrame(type: number, payload: Buffer): SupervisorEvent {
@@ -173,8 +191,24 @@ function decodeFrame(type: number, payload: Buffer): SupervisorEvent {
 			return decodeStartFailed(payload);
 		case 5:
 			return decodeEnded(payload);
-		default:
+		case 6:
 			return {type: 'fatal', errno: errnoName(payload.readUInt32LE(0)), message: payload.toString('latin1', 4)};
+		default:
+			return decodeOfSandbox(type, payload);
+	}
+}
+
+function decodeOfSandbox(type: number, payload: Buffer): SupervisorEvent {
+	const seq = payload.readUInt32LE(0);
+	switch (type) {
+		case 7:
+			return {type: 'relay', seq, bytes: payload.subarray(4)};
+		case 8:
+			return {type: 'observed', seq, parts: decodeParts(payload.subarray(4))};
+		case 9:
+			return {type: 'entered', seq, pid: payload.readUInt32LE(4)};
+		default:
+			return decodeGone(payload, seq);
 	}
 }
 
@@ -203,9 +237,36 @@ function decodeStartFailed(payload: Buffer): SupervisorEvent {
 	return {type: 'start-failed', seq: payload.readUInt32LE(0), stage, errno: errnoName(payload.readUInt32LE(5))};
 }
 
-/** Where the numbers of an `ended` event stand, after six single bytes and five counts. */
+function decodeParts(payload: Buffer): Buffer[] {
+	const parts: Buffer[] = [];
+	for (let at = 0; at < payload.length; ) {
+		const length = at + 4 > payload.length ? payload.length : payload.readUInt32LE(at);
+		if (at + 4 + length > payload.length) {
+			throw malformed('an observation that is cut off');
+		}
+
+		parts.push(payload.subarray(at + 4, at + 4 + length));
+		at += 4 + length;
+	}
+
+	return parts;
+}
+
+function decodeGone(payload: Buffer, seq: number): SupervisorEvent {
+	const flags = payload.readUInt8(8);
+	return {
+		type: 'gone',
+		seq,
+		waitStatus: payload.readUInt32LE(4),
+		isClean: (flags & 1) !== 0,
+		wasKilled: (flags & 2) !== 0,
+		said: payload.toString('utf8', 9),
+	};
+}
+
+/** Where the numbers of an `ended` event stand, after six single bytes and six counts. */
 function numberAt(index: number): number {
-	return 26 + 8 * index;
+	return 30 + 8 * index;
 }
 
 function decodeEnded(payload: Buffer): SupervisorEvent {
@@ -229,6 +290,7 @@ function decodeEnded(payload: Buffer): SupervisorEvent {
 		reapedCount: count(2),
 		leftAlive: count(3),
 		leftPid: count(4),
+		leftovers: count(5),
 		seenBytes: {out: readCount(payload, numberAt(0)), err: readCount(payload, numberAt(1))},
 		keptBytes: {out: readCount(payload, numberAt(2)), err: readCount(payload, numberAt(3))},
 		startNs: payload.readBigUInt64LE(numberAt(4)),

@@ -6,6 +6,8 @@ import type {CommandOutcome, CommandRequest, InterruptSignal, Supervisor} from '
 import {OutputCollector} from './output-collector.ts';
 import {type EndFacts, EventDecoder, encodeControl, encodeRun, protocolVersion, type SupervisorEvent} from './protocol.ts';
 import {Sampler, type Samples} from './sampler.ts';
+import {encodeErrand} from './sandbox/errand.ts';
+import {InsideRun, type SandboxEvent, setupMs} from './sandbox/inside-run.ts';
 import {type Companion, spawnCompanion} from './spawn.ts';
 import {claimSubreaper} from './subreaper.ts';
 import {type Agreement, judgeEnd, judgeOrphaned} from './verdict.ts';
@@ -60,6 +62,8 @@ type Running = {
 	readonly output: OutputCollector;
 	readonly resolve: (outcome: CommandOutcome) => void;
 	readonly stopWatching: () => void;
+	/** Null without a sandbox. */
+	readonly inside: InsideRun | null;
 	startedNs: bigint;
 	leader: number | null;
 	sampler: Sampler | null;
@@ -103,19 +107,28 @@ class SupervisorSession implements Supervisor {
 	}
 
 	async run(request: CommandRequest): Promise<CommandOutcome> {
+		return this.#execute(request, request.sandbox ? new InsideRun(request.sandbox, {isRehearsal: false}) : null);
+	}
+
+	async rehearse(request: CommandRequest): Promise<readonly string[]> {
+		const inside = request.sandbox ? new InsideRun(request.sandbox, {isRehearsal: true}) : null;
+		return inside === null ? [] : inside.rehearsalProblems(await this.#execute(request, inside));
+	}
+
+	async #execute(request: CommandRequest, inside: InsideRun | null): Promise<CommandOutcome> {
 		if (this.#fault !== null || this.#running !== null) {
 			return {kind: 'internal', message: this.#fault ?? 'a command runs already', termination: null};
 		}
 
 		this.#seq += 1;
 		const seq = this.#seq;
-		const frame = encodeRun(request, seq);
+		const frame = request.sandbox ? encodeErrand(request, request.sandbox, seq) : encodeRun(request, seq);
 		if (frame === null) {
 			return {kind: 'start-failed', stage: 'exec', errno: 'E2BIG'};
 		}
 
 		return new Promise(resolve => {
-			this.#running = this.#track(request, seq, resolve);
+			this.#running = this.#track(request, {seq, inside, resolve});
 			this.#parts.companion.requests.write(frame);
 		});
 	}
@@ -147,14 +160,17 @@ class SupervisorSession implements Supervisor {
 		}
 	}
 
-	#track(request: CommandRequest, seq: number, resolve: (outcome: CommandOutcome) => void): Running {
+	#track(request: CommandRequest, own: Pick<Running, 'seq' | 'inside' | 'resolve'>): Running {
 		const {native, companion, clock} = this.#parts;
 		const running: Running = {
 			request,
-			seq,
+			...own,
 			output: new OutputCollector(request.maxOutputBytes),
-			resolve,
-			stopWatching: watchSilence(native, {supervisor: companion.pid, timeoutNs: request.timeoutNs, leader: () => running.leader}),
+			stopWatching: watchSilence(native, {
+				supervisor: companion.pid,
+				timeoutNs: request.timeoutNs + (own.inside === null ? 0n : BigInt(setupMs) * 1_000_000n),
+				leader: () => running.leader,
+			}),
 			startedNs: clock.monotonicNs(),
 			leader: null,
 			sampler: null,
@@ -193,23 +209,46 @@ class SupervisorSession implements Supervisor {
 			throw new BailiffError('RUN_SUPERVISOR_FAILED', `the supervisor spoke of command ${event.seq}, which does not run`);
 		}
 
+		this.#takeOfCommand(running, event);
+	}
+
+	#takeOfCommand(running: Running, event: Exclude<SupervisorEvent, {readonly type: 'hello' | 'fatal'}>): void {
 		switch (event.type) {
 			case 'started':
-				this.#started(running, event);
+				running.leader = event.pid;
+				this.#started(running, event.startNs);
 				break;
 			case 'chunk':
-				if (!running.output.add(event.stream, event)) {
-					throw new BailiffError('RUN_SUPERVISOR_FAILED', `the supervisor sent output at ${event.offset} that does not follow or crosses the bound`);
-				}
-
+				takeChunk(running, event);
 				break;
 			case 'start-failed':
 				this.#settle(running, {kind: 'start-failed', stage: event.stage, errno: event.errno});
 				break;
 			case 'ended':
-				this.#ended(running, event.facts);
+				this.#ended(running, event.facts, true);
 				break;
+			case 'entered':
+			case 'relay':
+			case 'observed':
+			case 'gone':
+				this.#takeOfSandbox(running, event);
 		}
+	}
+
+	#takeOfSandbox(running: Running, event: SandboxEvent): void {
+		if (running.inside === null) {
+			throw new BailiffError('RUN_SUPERVISOR_FAILED', `the supervisor spoke of a sandbox (${event.type}), and there is none`);
+		}
+
+		running.leader = event.type === 'entered' ? event.pid : running.leader;
+		running.inside.take(event, {
+			order: kind => this.#parts.companion.requests.write(encodeControl(kind)),
+			started: startNs => this.#started(running, startNs),
+			chunk: chunk => takeChunk(running, chunk),
+			ended: (facts, isGone) => this.#ended(running, facts, isGone),
+			settle: outcome => this.#settle(running, outcome),
+			interruptedBy: running.interruptedBy,
+		});
 	}
 
 	#greeted(version: number): void {
@@ -221,23 +260,26 @@ class SupervisorSession implements Supervisor {
 		this.#onHello = null;
 	}
 
-	#started(running: Running, event: {readonly pid: number; readonly startNs: bigint}): void {
+	#started(running: Running, startNs: bigint): void {
 		const {native, companion, clock} = this.#parts;
-		running.leader = event.pid;
-		running.startedNs = event.startNs;
-		running.sampler = new Sampler(native, {leader: event.pid, supervisor: companion.pid, startedNs: event.startNs, clock});
+		running.startedNs = startNs;
+		if (running.leader !== null) {
+			running.sampler = new Sampler(native, {leader: running.leader, supervisor: companion.pid, startedNs: startNs, clock});
+		}
 	}
 
 	/** Nothing is called clean before the independent witness agrees (R-MECH-3). */
-	#ended(running: Running, facts: EndFacts): void {
+	#ended(running: Running, facts: EndFacts, isGone: boolean): void {
 		const samples = stopSampler(running);
 		const {output, interruptedBy} = running;
 		if (output.lengthOf('out') !== facts.keptBytes.out || output.lengthOf('err') !== facts.keptBytes.err) {
 			throw new BailiffError('RUN_SUPERVISOR_FAILED', 'the supervisor kept other bytes than it sent');
 		}
 
-		const agreement = this.#askWitness(running);
-		this.#settle(running, judgeEnd({facts, agreement, output, samples, isSplit: running.request.streams === 'split', interruptedBy}));
+		const witness = this.#askWitness(running);
+		const agreement = {...witness, isAgreed: witness.isAgreed && isGone};
+		const sandbox = running.inside?.record(agreement.isAgreed) ?? null;
+		this.#settle(running, judgeEnd({facts, agreement, output, samples, isSplit: running.request.streams === 'split', interruptedBy, sandbox}));
 	}
 
 	#askWitness(running: Running): Agreement {
@@ -283,15 +325,33 @@ class SupervisorSession implements Supervisor {
 
 		running.stopWatching();
 		const samples = stopSampler(running);
-		const ending = await endOrphans(native, {leader: running.leader, others, clock});
+		// The leader that bailiff knows of a sandbox is bubblewrap, whose status says nothing of the command.
+		const {inside} = running;
+		const leader = inside === null ? running.leader : null;
+		const ending = await endOrphans(native, {leader, others, clock});
 		const {output, startedNs, interruptedBy} = running;
 		const isSplit = running.request.streams === 'split';
 		this.#settle(
 			running,
-			running.leader === null && ending.found === 0
+			(inside === null ? leader === null && ending.found === 0 : !inside.hasStarted)
 				? {kind: 'internal', message: `the supervisor ended before it said that the command started: ${this.#fault}`, termination: null}
-				: judgeOrphaned({ending, output, samples, isSplit, interruptedBy, startedNs, endedNs: clock.monotonicNs()}),
+				: judgeOrphaned({
+						ending,
+						output,
+						samples,
+						isSplit,
+						interruptedBy,
+						startedNs,
+						endedNs: clock.monotonicNs(),
+						sandbox: inside?.record(false) ?? null,
+					}),
 		);
+	}
+}
+
+function takeChunk(running: Running, chunk: Extract<SupervisorEvent, {readonly type: 'chunk'}>): void {
+	if (!running.output.add(chunk.stream, chunk)) {
+		throw new BailiffError('RUN_SUPERVISOR_FAILED', `the supervisor sent output at ${chunk.offset} that does not follow or crosses the bound`);
 	}
 }
 

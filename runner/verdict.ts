@@ -1,4 +1,4 @@
-import type {Status, Termination, Trigger} from '../evidence/index.ts';
+import type {SandboxRecord, Status, Termination, Trigger} from '../evidence/index.ts';
 import type {CommandOutcome, InterruptSignal} from './outcome.ts';
 import type {OutputCollector} from './output-collector.ts';
 import type {EndFacts} from './protocol.ts';
@@ -16,6 +16,8 @@ export type EndedCommand = {
 	readonly samples: Samples;
 	readonly isSplit: boolean;
 	readonly interruptedBy: InterruptSignal | null;
+	/** Null without a sandbox. */
+	readonly sandbox: SandboxRecord | null;
 };
 
 const statusOfTrigger = {
@@ -78,7 +80,7 @@ function toEnded(
 					samples: samples.lines.length,
 				}
 			: null,
-		sandbox: null,
+		sandbox: command.sandbox,
 		interruptedBy: command.interruptedBy,
 	};
 }
@@ -92,6 +94,8 @@ export type OrphanedCommand = {
 	readonly interruptedBy: InterruptSignal | null;
 	readonly startedNs: bigint;
 	readonly endedNs: bigint;
+	/** Null without a sandbox. */
+	readonly sandbox: SandboxRecord | null;
 };
 
 /**
@@ -123,7 +127,7 @@ export function judgeOrphaned(command: OrphanedCommand): CommandOutcome {
 						peak_group_rss_bytes: samples.peakRssBytes,
 						samples: samples.lines.length,
 					},
-		sandbox: null,
+		sandbox: command.sandbox,
 		interruptedBy: command.interruptedBy,
 	};
 }

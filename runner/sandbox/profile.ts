@@ -1,5 +1,5 @@
 import {BailiffError} from '../../core/errors.ts';
-import type {Layer, SandboxProfile} from '../../evidence/index.ts';
+import type {Layer} from '../../evidence/index.ts';
 import {absolutePath, findPlace, isWithin, type Place, placeOrNull} from './places.ts';
 
 /** What the run knows of this machine. Every path is absolute and resolved. */
@@ -35,7 +35,21 @@ export type ResolvedProfile = {
 	readonly require: readonly Layer[];
 };
 
-type Filesystem = NonNullable<SandboxProfile['filesystem']>;
+/** A profile as a plan writes it, or with its defaults already in place. */
+export type ProfileWish = {
+	readonly filesystem?: {
+		readonly root?: 'host-ro' | 'minimal';
+		readonly read?: readonly string[];
+		readonly write?: readonly string[];
+		readonly deny?: readonly string[];
+		readonly git?: 'readonly' | 'hidden';
+	};
+	readonly network?: 'none' | 'loopback' | 'host';
+	readonly nested?: boolean;
+	readonly require?: readonly Layer[];
+};
+
+type Filesystem = NonNullable<ProfileWish['filesystem']>;
 type Problem = {readonly pointer: string; readonly message: string};
 
 /** Always private inside, so that nothing of the host is ever shown or written there. */
@@ -52,7 +66,7 @@ const defaultRequired = ['fs_write', 'network', 'pid', 'env', 'syscalls'] as con
  * Refuses: RUN_SANDBOX_PATH with every path at fault (`details.problems`), RUN_SANDBOX_UNMET for a layer that the profile itself switches off.
  * Source: S-PLAN, S-PLAN-1, shapes.ts: SandboxProfile.
  */
-export function resolveProfile(profile: SandboxProfile, facts: SandboxFacts): ResolvedProfile {
+export function resolveProfile(profile: ProfileWish, facts: SandboxFacts): ResolvedProfile {
 	const problems: Problem[] = [];
 	const filesystem = profile.filesystem ?? {};
 	const network = profile.network ?? 'loopback';

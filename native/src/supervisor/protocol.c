@@ -6,6 +6,7 @@
  * run-inside   u32 seq, u64 timeout_ns, u32 argc, u32 joins, u32 bytes of the filter, u32 bytes of the frames, then program, argv..., joins... each
  *              ended by NUL, the filter, and the frames for the first process inside: confine and run
  * release      no payload: the token that lets the first process inside go on; its absence, and the end of the pipe, never do
+ * drop         no payload: what is held inside is not wanted
  * confine      u8 landlock, then paths that stay writable, each ended by NUL
  * interrupt    no payload: end the running command by the ladder
  * kill         no payload: straight to KILL

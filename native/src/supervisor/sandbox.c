@@ -210,6 +210,9 @@ static bool take_orders(struct sandbox *s)
 			order(s, type);
 			s->limit_ns = sooner(s->limit_ns, now_ns() + LADDER_NS);
 			break;
+		case REQUEST_DROP:
+			end_inside(s);
+			break;
 		default:
 			end_inside(s);
 			return false;

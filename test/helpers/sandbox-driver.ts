@@ -1,0 +1,68 @@
+import {readFileSync} from 'node:fs';
+import process from 'node:process';
+import {type Plan, resolvePlan} from '../../evidence/index.ts';
+import {supervisorPath} from '../../native/index.ts';
+import type {SandboxFacts} from '../../runner/sandbox/profile.ts';
+import {openRunSandbox} from '../../runner/sandbox/sandbox.ts';
+import {startSupervisor} from '../../runner/supervisor.ts';
+
+// Runs the commands of a plan one after the other, each in its sandbox, and writes what came of them as one JSON line each. Started as root or as an ordinary user.
+type Order = {
+	readonly facts: SandboxFacts;
+	readonly commands: Plan['commands'];
+	readonly sandbox?: Plan['sandbox'];
+	readonly limits?: Plan['limits'];
+	readonly tool?: string;
+};
+
+const order: Order = JSON.parse(readFileSync(0, 'utf8'));
+const plan = resolvePlan({
+	schema: 'verification-plan/v3',
+	owner: 'owner',
+	repository: 'repository',
+	issue: 1,
+	source_sha: '0'.repeat(40),
+	commands: order.commands,
+	...(order.sandbox === undefined ? {} : {sandbox: order.sandbox}),
+	...(order.limits === undefined ? {} : {limits: order.limits}),
+});
+
+function tell(value: unknown): void {
+	process.stdout.write(`${JSON.stringify(value, (_, item: unknown) => (typeof item === 'bigint' ? String(item) : item))}\n`);
+}
+
+const supervisor = await startSupervisor();
+try {
+	const sandbox = await openRunSandbox({
+		facts: order.facts,
+		commands: plan.commands,
+		supervisor: supervisorPath(),
+		...(order.tool === undefined ? {} : {toolCandidates: [order.tool]}),
+	});
+	try {
+		await sandbox.rehearse(supervisor, plan.commands);
+		for (const command of plan.commands) {
+			const containment = sandbox.prepare(command);
+			const outcome = await supervisor.run({
+				executable: command.argv[0] ?? '',
+				argv: command.argv,
+				checkout: order.facts.checkout,
+				cwd: command.cwd,
+				env: {PATH: plan.path, HOME: order.facts.privateHome, TMPDIR: order.facts.privateTmp, LANG: 'C.UTF-8', LC_ALL: 'C.UTF-8', TZ: 'UTC', ...command.env},
+				timeoutNs: BigInt(Math.round(command.timeout_seconds * 1e9)),
+				leakTimeoutNs: command.leak_timeout_seconds === null ? null : BigInt(Math.round(command.leak_timeout_seconds * 1e9)),
+				maxOutputBytes: command.max_output_bytes,
+				streams: command.streams,
+				...containment,
+			});
+			const text = outcome.kind === 'ended' ? outcome.output.bytes.toString('utf8') : null;
+			tell({id: command.id, ...outcome, output: undefined, errorOutput: undefined, trace: undefined, text});
+		}
+	} finally {
+		await sandbox.close();
+	}
+} catch (error) {
+	tell({error: error instanceof Error ? {...error, message: error.message} : String(error)});
+} finally {
+	await supervisor.close();
+}

@@ -1,0 +1,50 @@
+import {spawn} from 'node:child_process';
+import process from 'node:process';
+import {text} from 'node:stream/consumers';
+import {fileURLToPath} from 'node:url';
+import type {Plan, SandboxRecord} from '../../evidence/index.ts';
+import type {World} from '../runner/sandbox/world.ts';
+
+/** What the driver says of one command, or of a refusal. */
+export type Told = {
+	readonly id?: string;
+	readonly kind?: string;
+	readonly status?: string;
+	readonly trigger?: string | null;
+	readonly termination?: {
+		readonly term_sent: boolean;
+		readonly kill_sent: boolean;
+		readonly direct_child_reaped: boolean;
+		readonly group_cleanup_completed: boolean;
+	};
+	readonly escaped?: number;
+	readonly waitStatus?: number | null;
+	readonly startedNs?: string;
+	readonly endedNs?: string;
+	readonly sandbox?: SandboxRecord | null;
+	readonly text?: string | null;
+	readonly message?: string;
+	readonly stage?: string;
+	readonly errno?: string;
+	readonly error?: {readonly code: string; readonly message: string};
+};
+
+export type Orders = {
+	readonly commands: ReadonlyArray<Partial<Plan['commands'][number]> & {readonly argv: string[]}>;
+	readonly sandbox?: Plan['sandbox'];
+	readonly limits?: Plan['limits'];
+	readonly tool?: string;
+};
+
+/** Runs commands in the sandbox as the world's user, in a process of its own. */
+export async function runSandboxed(world: World, orders: Orders): Promise<Told[]> {
+	const driver = fileURLToPath(new URL('sandbox-driver.js', import.meta.url));
+	const child = spawn(process.execPath, [driver], {stdio: ['pipe', 'pipe', 'inherit'], uid: world.userId, gid: world.userId, cwd: '/'});
+	const commands = orders.commands.map((command, index) => ({id: `c${index}`, timeout_seconds: 20, max_output_bytes: 65_536, ...command}));
+	child.stdin.end(JSON.stringify({...orders, facts: world.facts, commands}));
+	const told = await text(child.stdout);
+	return told
+		.split('\n')
+		.filter(line => line !== '')
+		.map((line): Told => JSON.parse(line));
+}
