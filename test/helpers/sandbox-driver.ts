@@ -1,5 +1,6 @@
 import {readFileSync} from 'node:fs';
 import process from 'node:process';
+import {BailiffError} from '../../core/errors.ts';
 import {type Plan, resolvePlan} from '../../evidence/index.ts';
 import {supervisorPath} from '../../native/index.ts';
 import type {SandboxFacts} from '../../runner/sandbox/profile.ts';
@@ -62,7 +63,7 @@ try {
 		await sandbox.close();
 	}
 } catch (error) {
-	tell({error: error instanceof Error ? {...error, message: error.message} : String(error)});
+	tell({error: error instanceof BailiffError ? error.toJSON() : {code: 'BUG', message: String(error)}});
 } finally {
 	await supervisor.close();
 }
