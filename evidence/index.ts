@@ -1,5 +1,7 @@
 /** The verifier and the shapes of evidence: what `bailiff/evidence` gives. */
 export {buildClaims, claimPointers} from './claims.ts';
+export {type CapturedCommand, type CapturedOutput, type CommandFiles, storeCommandFiles} from './command-files.ts';
+export {KnownValues, noKnownValues} from './known-values.ts';
 export {LedgerWriter, type WrittenLine} from './ledger.ts';
 export {type LedgerEntry, type LedgerRun, type ParsedLedger, parseLedger} from './ledger-lines.ts';
 export {type LedgerLine, ledgerLineSchema} from './ledger-schema.ts';
@@ -23,10 +25,14 @@ export {
 export {outputPaths} from './output-paths.ts';
 export {parsePlan, planLimits, type ResolvedCommand, type ResolvedLimits, type ResolvedPlan, type ResolvedSandbox, resolvePlan} from './plan.ts';
 export {defaultPath, type Layer, type Limits, type Plan, type PlanCommand, planDecimalKeys, planSchema, type SandboxProfile} from './plan-schema.ts';
+export {scanPlan} from './plan-secrets.ts';
 export type {SourceReader, StorePrimitives} from './ports.ts';
 export {isNotice} from './problem-list.ts';
 export type {Problem, ProblemCode} from './problems.ts';
 export type {OutputScan} from './run-reader.ts';
+export {secretRuleSet} from './secret-rules.ts';
+export {findSecrets, type ScannedOutput, type SecretHit, scanOutput} from './secret-scan.ts';
+export {readSensitiveFile} from './sensitive-file.ts';
 export {type OutputChoice, readRunOutput, type ShownCommand, type ShownOutput, type ShownRun, showRun} from './show.ts';
 export {type IncompleteRun, listIncomplete, RunStage, type StoredFile} from './store.ts';
 export {type ValidateAnswer, type ValidateRequest, validateRun} from './validate.ts';
