@@ -78,15 +78,55 @@ for (const [words, expected] of [
 }
 
 for (const shell of shells) {
-	const where = ['/bin', '/usr/bin', '/usr/local/bin'].map(directory => path.join(directory, shell)).find(isExecutable);
-	if (where === undefined) {
-		continue;
+	const program = programOf(shell);
+	if (program !== null) {
+		test(`${shell} accepts the syntax of its script`, t => {
+			const file = path.join(temporaryDirectory(t), 'script');
+			writeFileSync(file, script(shell));
+			t.notThrows(() => execFileSync(program, ['-n', file], {stdio: 'pipe'}));
+		});
 	}
+}
 
-	test(`${shell} accepts the syntax of its script`, t => {
+const fish = programOf('fish');
+if (fish !== null) {
+	test('fish itself offers commands, options and choices', t => {
 		const file = path.join(temporaryDirectory(t), 'script');
-		writeFileSync(file, script(shell));
-		t.notThrows(() => execFileSync(where, ['-n', file], {stdio: 'pipe'}));
+		writeFileSync(file, script('fish'));
+		for (const [line, expected] of [
+			['bailiff ', ['plan', 'run', 'speak']],
+			['bailiff plan ', ['check', 'new']],
+			['bailiff run --colour ', ['always', 'never']],
+			['bailiff run --st', ['--strict']],
+		] as const) {
+			const offered = execFileSync(fish, ['--no-config', '-c', `source ${file}; complete -C '${line}'`], {encoding: 'utf8'});
+			t.deepEqual(
+				[...offered.matchAll(/^(\S+)/gm)].map(([, word]) => word),
+				[...expected],
+			);
+		}
+	});
+}
+
+const zsh = programOf('zsh');
+if (zsh !== null) {
+	test('zsh itself is given commands, options and files', t => {
+		const record = `compdef() { :; }
+${script('zsh')}
+_describe() { print -rl -- "\${(P@)2}" }
+_files() { print -r -- "files $@" }
+`;
+		for (const [words, expected] of [
+			[
+				['bailiff', 'plan', ''],
+				['check:check', 'new:new'],
+			],
+			[['bailiff', 'run', '--root', ''], ['files -/']],
+			[['bailiff', 'run', '--plan', ''], ['files ']],
+		] as const) {
+			const program = `${record}words=(${words.map(word => `'${word}'`).join(' ')}); CURRENT=${words.length}; _bailiff`;
+			t.deepEqual(execFileSync(zsh, ['-f', '-c', program], {encoding: 'utf8'}).split('\n').slice(0, -1), [...expected]);
+		}
 	});
 }
 
@@ -94,6 +134,10 @@ test('a quote in a summary stays inside its quotes', t => {
 	t.true(script('zsh').includes(`'run:run it, it'\\''s safe: really'`));
 	t.true(script('fish').includes(`-d 'run it, it'\\''s safe: really'`));
 });
+
+function programOf(shell: string): string | null {
+	return ['/bin', '/usr/bin', '/usr/local/bin'].map(directory => path.join(directory, shell)).find(isExecutable) ?? null;
+}
 
 function isExecutable(file: string): boolean {
 	try {

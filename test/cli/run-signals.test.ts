@@ -43,13 +43,16 @@ test.serial('SIGTSTP stops nothing and is explained once', t => {
 });
 
 test.serial('after release every signal has its default again', t => {
-	const counts = () => ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGTSTP'].map(signal => process.listenerCount(signal));
-	const before = counts();
+	const before = listenerCounts();
 	const {signals} = lead();
 	t.deepEqual(
-		counts(),
+		listenerCounts(),
 		before.map(count => count + 1),
 	);
 	signals.release();
-	t.deepEqual(counts(), before);
+	t.deepEqual(listenerCounts(), before);
 });
+
+function listenerCounts(): number[] {
+	return ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGTSTP'].map(signal => process.listenerCount(signal));
+}
