@@ -457,6 +457,28 @@ test('groupMembers() joins primary groups and member lists', t => {
 	t.deepEqual(native.groupMembers(4_000_000_001), {names: [], uids: [], unresolved: []});
 });
 
+test('groupMembers() reads every entry that carries the number, and names who is no account', t => {
+	if (!canUnshare) {
+		t.log('skipped: user namespaces are not allowed here');
+		t.pass();
+		return;
+	}
+
+	const base = temporaryDirectory(t);
+	writeFileSync(`${base}/passwd`, 'root:x:0:0::/:/bin/sh\nann:x:1001:5000::/:/bin/sh\nbob:x:1002:1002::/:/bin/sh\n', {mode: 0o644});
+	writeFileSync(`${base}/group`, 'root:x:0:\ndev:x:5000:\nother:x:5001:bob\nalias:x:5000:bob,ghost\n', {mode: 0o644});
+	const script = `mount --bind ${base}/passwd /etc/passwd && mount --bind ${base}/group /etc/group && exec "$@"`;
+	const found = inNode(
+		['unshare', '-Urm', 'sh', '-c', script, 'sh'],
+		'console.log(JSON.stringify([native.groupMembers(5000), native.groupMembers(5001), native.groupMembers(5002)]));',
+	);
+	t.deepEqual(found, [
+		{names: ['dev', 'alias'], uids: [1002, 1001], unresolved: ['ghost']},
+		{names: ['other'], uids: [1002], unresolved: []},
+		{names: [], uids: [], unresolved: []},
+	]);
+});
+
 test('hasAccessList() sees a list that the mode does not show', t => {
 	const base = temporaryDirectory(t);
 	t.false(native.hasAccessList(base));
