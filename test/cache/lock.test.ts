@@ -1,6 +1,19 @@
 import {type ChildProcess, execFileSync, spawn} from 'node:child_process';
 import {once} from 'node:events';
-import {chmodSync, existsSync, fstatSync, linkSync, lstatSync, mkdirSync, readdirSync, renameSync, symlinkSync, unlinkSync, writeFileSync} from 'node:fs';
+import {
+	chmodSync,
+	existsSync,
+	fstatSync,
+	linkSync,
+	lstatSync,
+	mkdirSync,
+	readdirSync,
+	readlinkSync,
+	renameSync,
+	symlinkSync,
+	unlinkSync,
+	writeFileSync,
+} from 'node:fs';
 import test, {type ExecutionContext} from 'ava';
 
 import {FileLock, type LockWait} from '../../cache/lock.ts';
@@ -37,10 +50,22 @@ async function holder(t: ExecutionContext, file: string, body = ''): Promise<Chi
 	return Object.assign(child, {pid});
 }
 
+/** The descriptors of this process that are open on a file. */
+function descriptorsOf(file: string): string[] {
+	return readdirSync('/proc/self/fd').filter(descriptor => {
+		try {
+			return readlinkSync(`/proc/self/fd/${descriptor}`) === file;
+		} catch {
+			return false;
+		}
+	});
+}
+
 test('a lock is held from acquire() to close(), and its file stays, empty and private', async t => {
 	const file = `${temporaryDirectory(t)}/x.lock`;
 	const lock = await take(t, file);
 	t.true(lock.isHeld);
+	t.deepEqual(descriptorsOf(file), [String(lock.fd)]);
 	lock.assertHeld();
 	t.is((await refusalLater(() => FileLock.acquire(file)))?.code, 'CACHE_LOCK_BUSY');
 	lock.close();
@@ -71,13 +96,12 @@ test('a busy lock is refused at once, naming the lock and, for display, who hold
 test('waiting says so once, ends in time, and leaves no descriptor open', async t => {
 	const file = `${temporaryDirectory(t)}/x.lock`;
 	const other = await holder(t, file);
-	const before = readdirSync('/proc/self/fd').length;
 	const heard: unknown[] = [];
 	const refusal = await refusalLater(() => FileLock.acquire(file, {timeoutMs: 150, onWait: busy => heard.push(busy)}));
 	t.is(refusal?.code, 'CACHE_LOCK_BUSY');
 	t.deepEqual(heard, [{path: file, holders: [{pid: other.pid, command: 'node'}], timeoutMs: 150}]);
 	t.true(refusal?.message.includes('waited 0.15 s'));
-	t.true(readdirSync('/proc/self/fd').length <= before);
+	t.deepEqual(descriptorsOf(file), []);
 });
 
 test('the deadline of waiting follows the clock that was handed in', async t => {
