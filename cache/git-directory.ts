@@ -14,6 +14,8 @@ export type CheckoutPlace = {
 
 const maxLinkFileBytes = 8192;
 const maxPackedRefsBytes = 64 * 1024 * 1024;
+/** Read afresh each time: that costs less than a doubt about the clock's tick. */
+const smallPackedRefsBytes = 64 * 1024;
 const maxSymbolicDepth = 5;
 
 /**
@@ -89,9 +91,9 @@ export class HeadReader {
 			return null;
 		}
 
-		// git replaces this file by rename, so that an equal stamp means equal content; it can be large, and HEAD is read after every command.
+		// HEAD is read after every command, and this file can be large. git replaces it by rename, so that an equal stamp means equal content.
 		const stamp = [stats.dev, stats.ino, stats.size, stats.mtimeMs, stats.ctimeMs].join(' ');
-		if (this.#packed?.stamp !== stamp) {
+		if (this.#packed?.stamp !== stamp || stats.size < smallPackedRefsBytes) {
 			this.#packed = {stamp, lines: `\n${readLinkFile(path, maxPackedRefsBytes) ?? ''}`};
 		}
 
