@@ -44,12 +44,17 @@ export async function findUntracked(
 }
 
 async function readIgnored(git: Git, place: CheckoutPlace, paths: readonly string[], ignoreFiles: ReadonlySet<string>): Promise<Set<string>> {
+	const askable = withoutTraps(place, paths);
+	if (askable.length === 0) {
+		return new Set();
+	}
+
 	const {stdout} = await git.run({
 		command: ['check-ignore', '--no-index', '--verbose', '-z', '--stdin'],
 		gitDir: place.gitDir,
 		workTree: place.checkout,
 		// "./" keeps a name that begins with ":" from being read as a pattern.
-		input: Buffer.from(paths.map(path => `./${path}\0`).join(''), 'latin1'),
+		input: Buffer.from(askable.map(path => `./${path}\0`).join(''), 'latin1'),
 		acceptedExitCodes: [0, 1],
 	});
 	const ignored = new Set<string>();
@@ -62,9 +67,45 @@ async function readIgnored(git: Git, place: CheckoutPlace, paths: readonly strin
 	return ignored;
 }
 
+/** git would wait for ever on a pipe where it expects rules: what lies below one is not asked about, and so reported. */
+function withoutTraps(place: CheckoutPlace, paths: readonly string[]): readonly string[] {
+	if (isTrap(`${place.commonDir}/info/exclude`)) {
+		return [];
+	}
+
+	const traps = new Map<string, boolean>();
+	const isBelowTrap = (path: string): boolean => {
+		const end = path.lastIndexOf('/');
+		const directory = path.slice(0, end + 1);
+		const known = traps.get(directory);
+		if (known !== undefined) {
+			return known;
+		}
+
+		const isBelow = isTrap(systemPathOf(place.checkout, `${directory}.gitignore`)) || (end !== -1 && isBelowTrap(path.slice(0, end)));
+		traps.set(directory, isBelow);
+		return isBelow;
+	};
+
+	return paths.filter(path => !isBelowTrap(path));
+}
+
+function isTrap(systemPath: string | Buffer): boolean {
+	try {
+		const stats = lstatSync(systemPath, {throwIfNoEntry: false});
+		return stats !== undefined && !stats.isFile() && !stats.isSymbolicLink() && !stats.isDirectory();
+	} catch {
+		return true;
+	}
+}
+
+function systemPathOf(root: string, path: string): string | Buffer {
+	return toSystemPath(`${Buffer.from(root).toString('latin1')}/${path}`);
+}
+
 /** The names in a directory, or null for anything else; one that cannot be listed counts as a file, so that it is reported. */
 function listDirectory(root: string, path: string): string[] | null {
-	const systemPath = toSystemPath(`${Buffer.from(root).toString('latin1')}/${path}`);
+	const systemPath = systemPathOf(root, path);
 	try {
 		return lstatSync(systemPath, {throwIfNoEntry: false})?.isDirectory() === true ? readdirSync(systemPath, 'latin1') : null;
 	} catch {

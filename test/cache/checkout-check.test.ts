@@ -1,3 +1,4 @@
+import {execFileSync} from 'node:child_process';
 import {
 	appendFileSync,
 	chmodSync,
@@ -30,6 +31,57 @@ test('verify() refuses a foreign repository inside, whatever its own .git is cal
 	rmSync(at(repository, 'inner'), {recursive: true});
 	t.deepEqual((await verdictOf(repository.path, repository.sha)).paths, ['untracked src/.git']);
 });
+
+const traps: ReadonlyArray<readonly [name: string, plant: (repository: TestRepository) => void, paths: readonly string[]]> = [
+	['a pipe for an untracked .gitignore', repository => makePipe(at(repository, 'src/.gitignore')), ['untracked src/.gitignore']],
+	[
+		'a pipe for the committed .gitignore',
+		repository => (unlinkSync(at(repository, '.gitignore')), makePipe(at(repository, '.gitignore'))),
+		['type .gitignore'],
+	],
+	[
+		'a pipe for info/exclude',
+		repository => (
+			rmSync(at(repository, '.git/info'), {recursive: true, force: true}),
+			mkdirSync(at(repository, '.git/info')),
+			makePipe(at(repository, '.git/info/exclude')),
+			write(repository, 'x.log', 'x')
+		),
+		['untracked x.log'],
+	],
+	['a pipe for a tracked file', repository => (unlinkSync(at(repository, 'a.txt')), makePipe(at(repository, 'a.txt'))), ['type a.txt']],
+	[
+		'a link for the committed .gitignore that leads to a pipe',
+		repository => (
+			unlinkSync(at(repository, '.gitignore')),
+			makePipe(`${repository.path}-pipe`),
+			symlinkSync(`${repository.path}-pipe`, at(repository, '.gitignore')),
+			write(repository, 'y', 'x')
+		),
+		['type .gitignore', 'untracked y'],
+	],
+];
+for (const [name, plant, paths] of traps) {
+	test(`verify() does not wait for ${name}`, async t => {
+		const repository = makeCheckout(t);
+		plant(repository);
+		t.deepEqual((await verdictOf(repository.path, repository.sha)).paths, paths);
+	});
+}
+
+const refusedPipes = ['index', 'config', 'HEAD'];
+for (const name of refusedPipes) {
+	test(`verify() does not wait for a pipe in place of .git/${name}`, async t => {
+		const repository = makeCheckout(t);
+		rmSync(at(repository, `.git/${name}`));
+		makePipe(at(repository, `.git/${name}`));
+		t.true(['CACHE_CHECKOUT_UNSUPPORTED', 'RUN_SOURCE_MISMATCH'].includes((await verdictOf(repository.path, repository.sha)).code ?? ''));
+	});
+}
+
+function makePipe(file: string): void {
+	execFileSync('mkfifo', [file]);
+}
 
 test('verify() gives the tree of the commit', async t => {
 	const repository = makeCheckout(t);
