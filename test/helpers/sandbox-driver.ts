@@ -1,11 +1,12 @@
-import {readFileSync} from 'node:fs';
 import process from 'node:process';
+import {text} from 'node:stream/consumers';
 import {BailiffError} from '../../core/errors.ts';
 import {type Plan, resolvePlan} from '../../evidence/index.ts';
 import {supervisorPath} from '../../native/index.ts';
 import type {SandboxFacts} from '../../runner/sandbox/profile.ts';
 import {openRunSandbox} from '../../runner/sandbox/sandbox.ts';
 import {startSupervisor} from '../../runner/supervisor.ts';
+import {summary, which} from './supervised.ts';
 
 // Runs the commands of a plan one after the other, each in its sandbox, and writes what came of them as one JSON line each. Started as root or as an ordinary user.
 type Order = {
@@ -16,7 +17,7 @@ type Order = {
 	readonly tool?: string;
 };
 
-const order: Order = JSON.parse(readFileSync(0, 'utf8'));
+const order: Order = JSON.parse(await text(process.stdin));
 const plan = resolvePlan({
 	schema: 'verification-plan/v3',
 	owner: 'owner',
@@ -27,6 +28,10 @@ const plan = resolvePlan({
 	...(order.sandbox === undefined ? {} : {sandbox: order.sandbox}),
 	...(order.limits === undefined ? {} : {limits: order.limits}),
 });
+
+function program(name: string): string {
+	return name.includes('/') ? name : which(name);
+}
 
 function tell(value: unknown): void {
 	process.stdout.write(`${JSON.stringify(value, (_, item: unknown) => (typeof item === 'bigint' ? String(item) : item))}\n`);
@@ -45,7 +50,7 @@ try {
 		for (const command of plan.commands) {
 			const containment = sandbox.prepare(command);
 			const outcome = await supervisor.run({
-				executable: command.argv[0] ?? '',
+				executable: program(command.argv[0] ?? ''),
 				argv: command.argv,
 				checkout: order.facts.checkout,
 				cwd: command.cwd,
@@ -56,8 +61,8 @@ try {
 				streams: command.streams,
 				...containment,
 			});
-			const text = outcome.kind === 'ended' ? outcome.output.bytes.toString('utf8') : null;
-			tell({id: command.id, ...outcome, output: undefined, errorOutput: undefined, trace: undefined, text});
+			const record = outcome.kind === 'ended' ? outcome.sandbox : null;
+			tell({id: command.id, kind: outcome.kind, sandbox: record, ...summary(outcome, command.expected_exit_code)});
 		}
 	} finally {
 		await sandbox.close();

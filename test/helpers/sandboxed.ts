@@ -5,30 +5,23 @@ import {fileURLToPath} from 'node:url';
 import type {Plan, SandboxRecord} from '../../evidence/index.ts';
 import type {World} from '../runner/sandbox/world.ts';
 
-/** What the driver says of one command, or of a refusal. */
+/** What the driver says of one command (supervised.ts: summary), or of a refusal. */
 export type Told = {
 	readonly id?: string;
 	readonly kind?: string;
-	readonly status?: string;
-	readonly trigger?: string | null;
-	readonly termination?: {
-		readonly term_sent: boolean;
-		readonly kill_sent: boolean;
-		readonly direct_child_reaped: boolean;
-		readonly group_cleanup_completed: boolean;
-	};
+	readonly execution_status?: string;
+	readonly exit_code?: number | null;
+	readonly signal?: string | null;
 	readonly escaped?: number;
-	readonly waitStatus?: number | null;
-	readonly startedNs?: string;
-	readonly endedNs?: string;
 	readonly sandbox?: SandboxRecord | null;
-	readonly text?: string | null;
+	readonly output?: string;
 	readonly message?: string;
 	readonly stage?: string;
 	readonly errno?: string;
 	readonly error?: {readonly code: string; readonly message: string};
 };
 
+/** What is asked of the driver. */
 export type Orders = {
 	readonly commands: ReadonlyArray<Partial<Plan['commands'][number]> & {readonly argv: string[]}>;
 	readonly sandbox?: Plan['sandbox'];
