@@ -20,6 +20,28 @@ export const runCommands: readonly CommandSpec[] = [
 		load: async () => (await import('../commands/doctor.ts')).doctor,
 	},
 	{
+		path: 'run',
+		summary: 'run a plan against the exact commit of a checkout and leave evidence',
+		arguments: [],
+		options: [
+			...rootOptions,
+			repoRootOption,
+			{name: 'plan', kind: 'file', value: 'PLAN', summary: 'the plan file', isRequired: true},
+			{name: 'run-id', kind: 'text', value: 'ID', summary: 'a new run id (default: made from time and chance)'},
+			{name: 'role', kind: 'text', value: 'ROLE', summary: 'the role that the manifest names as producer'},
+			{
+				name: 'sensitive-file',
+				kind: 'file',
+				value: 'FILE',
+				summary: 'values that must not appear in any output, one a line, each at least 8 bytes; mode 0600',
+				isRepeatable: true,
+			},
+			{name: 'lock-timeout', kind: 'seconds', value: 'SECONDS', summary: 'how long to wait for the issue lock (default: refuse at once)'},
+		],
+		example: 'bailiff run --root /srv/bailiff --repo-root /src/widget --plan /tmp/plan.json',
+		load: async () => (await import('../commands/run.ts')).run,
+	},
+	{
 		path: 'validate',
 		summary: 'say whether the evidence of a run holds against the checkout as it is now',
 		arguments: [],

@@ -1,0 +1,95 @@
+import {systemClock} from '../../core/clock.ts';
+import type {Stop} from '../../evidence/manifest-schema.ts';
+import {createRunControl} from '../../runner/run-control.ts';
+import {readContractPath, toAbsolute} from '../arguments.ts';
+import type {CommandCall, Reply} from '../command-spec.ts';
+import {type ExitCode, exitCodes, signalExitCodes} from '../exit-codes.ts';
+import {failingTails, tailText} from '../failing-output.ts';
+import {stderrStream, writeError} from '../output.ts';
+import {Progress, terminalSink} from '../progress.ts';
+import {type RunOptions, type RunResult, runPlan} from '../run-session.ts';
+import {leadSignals} from '../run-signals.ts';
+
+const redrawMs = 100;
+
+/** `bailiff run`: runs a plan in custody and publishes its evidence. A failed run ends with 1, an interrupted one by its signal. */
+export async function run(call: CommandCall): Promise<Reply> {
+	const options = readRunOptions(call);
+	const progress = call.isJson ? null : new Progress(terminalSink(stderrStream(), process.env), systemClock);
+	const control = createRunControl();
+	const signals = leadSignals(control, line => {
+		if (progress === null) {
+			writeError(`bailiff: ${line}`);
+		} else {
+			progress.say(`bailiff: ${line}`);
+		}
+	});
+	const timer = setInterval(() => progress?.tick(), redrawMs).unref();
+	try {
+		const result = await runPlan({
+			...options,
+			control,
+			lock: {
+				timeoutMs: (call.options.number('lockTimeout') ?? 0) * 1000,
+				signal: signals.abort,
+				onWait: ({path, timeoutMs}) => progress?.say(`waiting up to ${timeoutMs / 1000} s for the issue lock ${path}`),
+			},
+			onEvent: event => progress?.onEvent(event),
+		});
+		return toReply(result);
+	} finally {
+		clearInterval(timer);
+		signals.release();
+	}
+}
+
+function readRunOptions({options}: CommandCall): RunOptions {
+	const runId = options.text('runId');
+	const role = options.text('role');
+	return {
+		contractPath: readContractPath(options),
+		repoRoot: toAbsolute(options.required('repoRoot')),
+		planFile: options.required('plan'),
+		sensitiveFiles: options.list('sensitiveFile'),
+		...(runId === null ? {} : {runId}),
+		...(role === null ? {} : {role}),
+	};
+}
+
+function toReply(result: RunResult): Reply {
+	const {manifest, manifestSha256, artifactRoot, runDirectory} = result;
+	const tails = manifest.result === 'passed' ? [] : failingTails(manifest, runDirectory);
+	return {
+		exitCode: exitCodeOfRun(manifest.result, manifest.stop),
+		json: {
+			run_id: manifest.run_id,
+			artifact_root: artifactRoot,
+			manifest: 'manifest.json',
+			manifest_sha256: manifestSha256,
+			result: manifest.result,
+			stop: manifest.stop,
+			commands: manifest.commands.map(({id, execution_status: status, passed}) => ({id, execution_status: status, passed})),
+		},
+		text: [
+			`${manifest.result}: run ${manifest.run_id}, ${manifest.commands.filter(({passed}) => passed).length} of ${manifest.commands.length} executed commands passed`,
+			...(manifest.stop === null ? [] : [`stopped: ${stopText(manifest.stop)}`]),
+			`evidence ${runDirectory}`,
+			`manifest sha256 ${manifestSha256}`,
+		].join('\n'),
+		...(tails.length === 0 ? {} : {note: tailText(tails)}),
+	};
+}
+
+function exitCodeOfRun(result: 'passed' | 'failed', stop: Stop | null): ExitCode {
+	if (stop?.reason === 'interrupted' && stop.signal !== null) {
+		return signalExitCodes[stop.signal];
+	}
+
+	return result === 'passed' ? exitCodes.yes : exitCodes.no;
+}
+
+function stopText({reason, command, errno, stage, signal}: Stop): string {
+	const where = command === null ? '' : ` at ${command.id}`;
+	const why = [stage, errno, signal].filter(part => part !== null).join(' ');
+	return `${reason}${where}${why === '' ? '' : ` (${why})`}`;
+}

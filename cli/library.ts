@@ -1,0 +1,20 @@
+/** What the commands do, callable and typed: the package entry `bailiff`. The verifier alone is `bailiff/evidence`. */
+export {type InitResult, initRoot} from '../cache/root.ts';
+export {BailiffError, type ErrorCode, type ErrorDetails, errorCodes, type JsonValue} from '../core/errors.ts';
+export type {Target} from '../core/ids.ts';
+export {type ListedRun, listRuns, type RunList, type RunState} from '../evidence/list.ts';
+export type {CommandRecord, Manifest, Stop} from '../evidence/manifest-schema.ts';
+export type {Plan, PlanCommand} from '../evidence/plan-schema.ts';
+export type {Problem, ProblemCode} from '../evidence/problems.ts';
+export {type OutputChoice, readRunOutput, type ShownCommand, type ShownRun, showRun} from '../evidence/show.ts';
+export type {ValidateAnswer} from '../evidence/validate.ts';
+export type {InterruptSignal} from '../runner/outcome.ts';
+export type {Probe} from '../runner/probe.ts';
+export {createRunControl, type RunControl} from '../runner/run-control.ts';
+export type {RunEvent} from '../runner/run-events.ts';
+export {type Diagnosis, diagnose} from './diagnosis.ts';
+export {evidencePlace} from './evidence-place.ts';
+export {type NewPlan, type NewPlanOptions, newPlan} from './first-plan/new-plan.ts';
+export {checkPlan, type PlanVerdict} from './plan-verdict.ts';
+export {type RunOptions, type RunResult, runPlan} from './run-session.ts';
+export {type ValidateOptions, validateRun} from './validation.ts';
