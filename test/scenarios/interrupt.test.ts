@@ -2,10 +2,15 @@ import {type ChildProcessByStdio, spawn} from 'node:child_process';
 import {once} from 'node:events';
 import type {Readable} from 'node:stream';
 import test from 'ava';
-import {RunGround} from '../helpers/run-ground.ts';
 import {cliPath} from '../helpers/run-cli.ts';
+import {RunGround} from '../helpers/run-ground.ts';
 
-type Running = {readonly child: ChildProcessByStdio<null, Readable, Readable>; readonly stdout: () => string; readonly stderr: () => string; readonly saw: (pattern: RegExp) => Promise<void>};
+type Running = {
+	readonly child: ChildProcessByStdio<null, Readable, Readable>;
+	readonly stdout: () => string;
+	readonly stderr: () => string;
+	readonly saw: (pattern: RegExp) => Promise<void>;
+};
 
 /** Starts the built command line and lets a test wait for what it says on stderr. */
 function start(args: readonly string[]): Running {

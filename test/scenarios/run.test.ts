@@ -1,8 +1,8 @@
 import {readFileSync, writeFileSync} from 'node:fs';
 import path from 'node:path';
 import test from 'ava';
-import {RunGround} from '../helpers/run-ground.ts';
 import {runCli} from '../helpers/run-cli.ts';
+import {RunGround} from '../helpers/run-ground.ts';
 import {temporaryDirectory} from '../helpers/temporary-directory.ts';
 
 const passing = {id: 'unit', argv: ['sh', '-c', 'echo fine']};
@@ -19,7 +19,12 @@ test('a plan runs, its evidence is published, and validate says valid-v3', async
 	const validated = await ground.validate('r1', '--require-passed');
 	t.is(validated.exitCode, 0, validated.stdout);
 	t.regex(validated.stdout, /^valid-v3: the evidence of run r1 holds; the run passed\n/);
-	t.like((await ground.validate('r1', '--json')).json(), {verdict: 'valid-v3', result: 'passed', attempts: {same_plan_and_source: 1, failed: 0, unfinished: 0}, problems: []});
+	t.like((await ground.validate('r1', '--json')).json(), {
+		verdict: 'valid-v3',
+		result: 'passed',
+		attempts: {same_plan_and_source: 1, failed: 0, unfinished: 0},
+		problems: [],
+	});
 });
 
 test('run --json is one object of the shape RunAnswer, and nothing on stderr', async t => {
@@ -76,7 +81,13 @@ test('a sensitive value in an output is stored redacted, shown nowhere, and fail
 
 for (const [title, prepare, more, code, exitCode] of [
 	['a checkout with an untracked file', (ground: RunGround) => writeFileSync(path.join(ground.repository.path, 'new'), ''), [], 'RUN_CHECKOUT_DIRTY', 3],
-	['another commit than the plan names', (ground: RunGround) => ground.repository.git('commit', '-q', '--allow-empty', '-m', 'second'), [], 'RUN_SOURCE_MISMATCH', 3],
+	[
+		'another commit than the plan names',
+		(ground: RunGround) => ground.repository.git('commit', '-q', '--allow-empty', '-m', 'second'),
+		[],
+		'RUN_SOURCE_MISMATCH',
+		3,
+	],
 	['an unsafe run id', () => {}, ['--run-id', '../r1'], 'CORE_ID_RUN', 2],
 	['a role with a blank', () => {}, ['--role', 'the tester'], 'CLI_USAGE', 2],
 	['a lock timeout that is no number', () => {}, ['--lock-timeout', 'soon'], 'CLI_USAGE', 2],
