@@ -1,90 +1,61 @@
-import {closeSync, constants, fstatSync, openSync, readSync} from 'node:fs';
+import {realpathSync} from 'node:fs';
+import path from 'node:path';
 import {BailiffError, errnoOf} from '../core/errors.ts';
-import {type FileFault, faultSentence} from '../core/file-fault.ts';
+import {faultSentence, fileFaultOf} from '../core/file-fault.ts';
+import {closing, SafeDirectory} from '../core/safe-file.ts';
 import {leastValueBytes} from './known-values.ts';
 
-/** More than anybody has; keeps a wrong file from becoming a million values. */
-const maxBytes = 65_536;
+const maxBytes = 1_048_576;
 
 /**
- * Reads known values from a file: one a line, LF or CRLF, the last line with or without its end.
+ * The values of a file that holds one a line, LF or CRLF; empty lines count for nothing.
  *
- * Shape: a regular file of this user, mode 0600, no link, one name, at most 64 KiB; each value at least 8 bytes.
- * Refuses: RUN_SENSITIVE_FILE, which never quotes a value. Source: design.md (`--sensitive-file`), C-TRUST-4.
+ * Shape: an absolute path of a regular file, no link, one name, owned by the caller, mode 0600, at most 1 MiB; each value at least 8 bytes.
+ * Refuses: RUN_SENSITIVE_FILE with file, line number and mend, never with a value; also a file without any value, since whoever names it
+ * relies on it. Source: design.md (`--sensitive-file`), R-OUT-2, C-TRUST-4.
  */
-export function readSensitiveFile(path: string): Buffer[] {
-	const bytes = readTrusted(path);
-	const lines = bytes.toString('latin1').split('\n');
-	if (lines.at(-1) === '') {
-		lines.pop();
+export function readSensitiveFile(file: string): Buffer[] {
+	const lines = readPrivate(file)
+		.toString('latin1')
+		.split('\n')
+		.map(line => Buffer.from(line.replace(/\r$/, ''), 'latin1'));
+	const short = lines.findIndex(line => line.length > 0 && line.length < leastValueBytes);
+	if (short !== -1) {
+		throw refused(
+			file,
+			`holds a value of less than ${leastValueBytes} bytes in line ${short + 1}: such a value would be found everywhere, make it longer or leave it out`,
+		);
 	}
 
-	if (lines.length === 0) {
-		throw refusal(path, 'holds no value: write one a line');
+	const values = lines.filter(line => line.length > 0);
+	if (values.length === 0) {
+		throw refused(file, 'holds no value: write one a line, or leave the file out');
 	}
 
-	return lines.map((line, index) => {
-		const value = Buffer.from(line.replace(/\r$/, ''), 'latin1');
-		if (value.length < leastValueBytes) {
-			throw refusal(
-				path,
-				`has a value of ${value.length} bytes on line ${index + 1}: at least ${leastValueBytes} are needed, shorter ones would hit by chance`,
-			);
-		}
-
-		return value;
-	});
+	return values;
 }
 
-function readTrusted(path: string): Buffer {
-	let descriptor: number;
+function readPrivate(file: string): Buffer {
 	try {
-		// Neither a link nor a pipe without a writer may lead us elsewhere or make us wait.
-		descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+		const directory = SafeDirectory.open(realpathSync(path.dirname(file)));
+		return closing(directory, opened => opened.readFile(path.basename(file), {uid: process.geteuid?.() ?? -1, mode: 0o600, maxBytes})).bytes;
 	} catch (error) {
-		const errno = errnoOf(error);
-		throw refusal(path, errno === 'ELOOP' ? faultSentence('link') : `cannot be read (${errno ?? 'no errno'})`, error);
-	}
-
-	try {
-		const fault = faultOf(descriptor);
+		const fault = fileFaultOf(error);
 		if (fault !== null) {
-			throw refusal(path, `${faultSentence(fault)}: it must be a regular file of yours with mode 0600, one name and at most ${maxBytes} bytes`);
+			throw refused(file, `${faultSentence(fault)}${fault === 'mode' ? ` (0600): chmod 600 ${JSON.stringify(file)}` : ''}`, error);
 		}
 
-		const bytes = Buffer.alloc(maxBytes + 1);
-		let length = 0;
-		for (let count = -1; count !== 0 && length <= maxBytes; length += count) {
-			count = readSync(descriptor, bytes, length, bytes.length - length, null);
+		if (error instanceof BailiffError || errnoOf(error) === null) {
+			throw error;
 		}
 
-		return bytes.subarray(0, length);
-	} finally {
-		closeSync(descriptor);
+		throw refused(file, `cannot be read (${errnoOf(error) ?? ''})`, error);
 	}
 }
 
-function faultOf(descriptor: number): FileFault | null {
-	const status = fstatSync(descriptor);
-	if (!status.isFile()) {
-		return 'type';
-	}
-
-	if (status.uid !== process.geteuid?.()) {
-		return 'owner';
-	}
-
-	if ((status.mode & 0o7777) !== 0o600) {
-		return 'mode';
-	}
-
-	if (status.nlink !== 1) {
-		return 'nlink';
-	}
-
-	return status.size > maxBytes ? 'too-large' : null;
-}
-
-function refusal(path: string, sentence: string, cause?: unknown): BailiffError {
-	return new BailiffError('RUN_SENSITIVE_FILE', `the sensitive file ${JSON.stringify(path)} ${sentence}`, {cause, details: {path}});
+function refused(file: string, reason: string, cause?: unknown): BailiffError {
+	return new BailiffError('RUN_SENSITIVE_FILE', `the sensitive file ${JSON.stringify(file)} ${reason}`, {
+		details: {path: file},
+		...(cause === undefined ? {} : {cause}),
+	});
 }
