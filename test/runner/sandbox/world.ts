@@ -1,5 +1,5 @@
 import {execFileSync} from 'node:child_process';
-import {chmodSync, chownSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync} from 'node:fs';
+import {accessSync, chmodSync, chownSync, constants, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
@@ -12,8 +12,8 @@ export type World = {readonly base: string; readonly facts: SandboxFacts; readon
 export const userIds: readonly number[] = process.getuid?.() === 0 ? [0, 65_534] : [process.getuid?.() ?? 0];
 
 /** Makes a world that belongs to `userId`; `name` is the last part of the checkout's path. */
-export function createWorld(userId: number, name = 'checkout'): World {
-	const base = realpathSync(mkdtempSync(path.join(tmpdir(), 'bailiff-world-')));
+export function createWorld(userId: number, name = 'checkout', parent = tmpdir()): World {
+	const base = realpathSync(mkdtempSync(path.join(parent, 'bailiff-world-')));
 	const root = path.join(base, 'root');
 	const checkout = path.join(root, 'owner/repository/worktrees/issue-1', name);
 	const mirror = path.join(root, 'owner/repository/repository.git');
@@ -43,6 +43,20 @@ export function createWorld(userId: number, name = 'checkout'): World {
 	}
 
 	return {base, facts, userId, remove: () => rmSync(base, {recursive: true, force: true})};
+}
+
+/** A directory that stays visible inside, unlike /tmp; without the rights to use it, /tmp all the same. */
+export function visibleParent(): string {
+	return ['/srv', '/opt'].find(isWritable) ?? tmpdir();
+}
+
+function isWritable(directory: string): boolean {
+	try {
+		accessSync(directory, constants.W_OK);
+		return true;
+	} catch {
+		return false;
+	}
 }
 
 const gitEnvironment = {
