@@ -17,18 +17,48 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PID_LIMIT = 4194304, WALK_ROUNDS = 12, LIST_ROUNDS = 16, PATH_BYTES = 64, LIST_BYTES = 4096 };
+enum { WALK_ROUNDS = 12, LIST_ROUNDS = 16, PATH_BYTES = 64, LIST_BYTES = 4096 };
 
+/* Open addressing, at most half full; 0 is no pid that anybody asks for. */
 struct pid_set {
-	unsigned char bits[PID_LIMIT / 8 + 1];
+	int32_t *slots;
+	size_t count, room; /* room is a power of two */
 };
 
-/* True where it was not in before. */
-static bool set_add(struct pid_set *set, int32_t pid) {
-	unsigned char *at = &set->bits[pid / 8], bit = (unsigned char)(1U << (pid % 8));
-	bool is_new = !(*at & bit);
-	*at |= bit;
-	return is_new;
+static size_t slot_of(const struct pid_set *set, int32_t pid) {
+	size_t slot = ((uint32_t)pid * 2654435769U) & (set->room - 1);
+	while (set->slots[slot] != 0 && set->slots[slot] != pid) {
+		slot = (slot + 1) & (set->room - 1);
+	}
+	return slot;
+}
+
+static int grow(struct pid_set *set) {
+	struct pid_set grown = {.count = set->count, .room = set->room ? set->room * 2 : 64};
+	grown.slots = calloc(grown.room, sizeof *grown.slots);
+	if (!grown.slots) {
+		return ENOMEM;
+	}
+	for (size_t i = 0; i < set->room; i++) {
+		if (set->slots[i] != 0) {
+			grown.slots[slot_of(&grown, set->slots[i])] = set->slots[i];
+		}
+	}
+	free(set->slots);
+	*set = grown;
+	return 0;
+}
+
+/* 0 or ENOMEM; *is_new tells that it was not in before. */
+static int set_add(struct pid_set *set, int32_t pid, bool *is_new) {
+	if ((set->count + 1) * 2 > set->room && grow(set)) {
+		return ENOMEM;
+	}
+	size_t slot = slot_of(set, pid);
+	*is_new = set->slots[slot] == 0;
+	set->count += *is_new ? 1 : 0;
+	set->slots[slot] = pid;
+	return 0;
 }
 
 static bool holds(const int32_t *list, size_t count, int32_t pid) {
@@ -122,7 +152,7 @@ static int read_list(int proc, const char *path, struct pid_list *children) {
 		}
 		for (ssize_t i = 0; i < length && !error; i++) {
 			if (text[i] == ' ') {
-				error = pid_list_add(children, pid);
+				error = pid > 0 ? pid_list_add(children, pid) : 0;
 				pid = 0;
 			} else {
 				pid = pid * 10 + (text[i] - '0');
@@ -204,35 +234,37 @@ static int take_of_process(int proc, int32_t pid, struct pid_list *all) {
 	return take_children(proc, path, all);
 }
 
-/* Everybody below `from` into `found`, which also keeps those of `from` that are members themselves. */
-static int expand(struct proc_walk *walk, const struct pid_list *from, struct pid_list *found, struct pid_set *met) {
-	struct pid_list open = {0}, children = {0};
-	struct pid_set *walked = calloc(1, sizeof *walked);
-	int error = walked ? 0 : ENOMEM;
-	for (size_t i = 0; !error && i < from->count; i++) {
-		error = pid_list_add(&open, from->pids[i]);
+/* The children of one process that is not walked yet. */
+static int list_children(struct proc_walk *walk, int32_t pid, struct pid_set *walked, struct pid_list *children) {
+	bool is_new = false;
+	children->count = 0;
+	int error = set_add(walked, pid, &is_new);
+	if (error || !is_new) {
+		return error;
 	}
-	for (size_t next = 0; !error && next < open.count; next++) {
-		int32_t pid = open.pids[next];
-		if (!set_add(walked, pid)) {
-			continue;
-		}
-		children.count = 0;
-		error = take_of_process(walk->proc, pid, &children);
-		if (error == ENOENT || error == ESRCH) {
-			error = 0;
-		} else if (error == EACCES || error == EPERM) {
-			error = pid_list_add(&walk->unreadable, pid);
-		}
+	error = take_of_process(walk->proc, pid, children);
+	if (error == EACCES || error == EPERM) {
+		return pid_list_add(&walk->unreadable, pid);
+	}
+	return error == ENOENT || error == ESRCH ? 0 : error;
+}
+
+/* Everybody below those in `open`, which grows by them, into `found`; `met` are those in `found`. */
+static int expand(struct proc_walk *walk, struct pid_list *open, struct pid_list *found, struct pid_set *met) {
+	struct pid_list children = {0};
+	struct pid_set walked = {0};
+	int error = 0;
+	for (size_t next = 0; !error && next < open->count; next++) {
+		error = list_children(walk, open->pids[next], &walked, &children);
 		for (size_t i = 0; !error && i < children.count; i++) {
-			error = pid_list_add(&open, children.pids[i]);
-			if (!error && set_add(met, children.pids[i])) {
-				error = pid_list_add(found, children.pids[i]);
+			bool is_new = false;
+			error = set_add(met, children.pids[i], &is_new);
+			if (!error && is_new) {
+				error = pid_list_add(found, children.pids[i]) || pid_list_add(open, children.pids[i]) ? ENOMEM : 0;
 			}
 		}
 	}
-	free(walked);
-	free(open.pids);
+	free(walked.slots);
 	free(children.pids);
 	return error;
 }
@@ -244,25 +276,25 @@ static int by_number(const void *left, const void *right) {
 
 /* One walk: the members and everybody below them and below the ancestors, sorted. */
 static int walk_once(struct proc_walk *walk, const struct proc_query *query, const struct pid_list *members, struct pid_list *found) {
-	struct pid_list from = {0};
-	struct pid_set *met = calloc(1, sizeof *met);
-	int error = met ? 0 : ENOMEM;
+	struct pid_list open = {0};
+	struct pid_set met = {0};
+	bool is_new;
+	int error = 0;
 	found->count = 0;
 	for (size_t i = 0; !error && i < members->count; i++) {
-		set_add(met, members->pids[i]);
-		error = pid_list_add(found, members->pids[i]) || pid_list_add(&from, members->pids[i]) ? ENOMEM : 0;
+		error = set_add(&met, members->pids[i], &is_new) || pid_list_add(found, members->pids[i]) || pid_list_add(&open, members->pids[i]) ? ENOMEM : 0;
 	}
 	for (size_t i = 0; !error && i < query->ancestor_count; i++) {
-		error = query->ancestors[i] > PID_LIMIT ? 0 : pid_list_add(&from, query->ancestors[i]);
+		error = pid_list_add(&open, query->ancestors[i]);
 	}
 	if (!error) {
-		error = expand(walk, &from, found, met);
+		error = expand(walk, &open, found, &met);
 	}
 	if (!error && found->count > 1) {
 		qsort(found->pids, found->count, sizeof *found->pids, by_number);
 	}
-	free(met);
-	free(from.pids);
+	free(met.slots);
+	free(open.pids);
 	return error;
 }
 
