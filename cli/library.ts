@@ -1,5 +1,5 @@
 /** What the commands do, callable and typed: the package entry `bailiff`. The verifier alone is `bailiff/evidence`. */
-export {type InitResult, initRoot} from '../cache/root.ts';
+export {contractPathOf, type InitResult, initRoot} from '../cache/root.ts';
 export {BailiffError, type ErrorCode, type ErrorDetails, errorCodes, type JsonValue} from '../core/errors.ts';
 export type {Target} from '../core/ids.ts';
 export {type ListedRun, listRuns, type RunList, type RunState} from '../evidence/list.ts';

@@ -59,3 +59,14 @@ test('a directory that is no checkout is refused', async t => {
 	t.is(exitCode, 3);
 	t.regex(stderr, /CACHE_CHECKOUT_INVALID/);
 });
+
+test('a newcomer has a first run after three commands: init, plan new, run', async t => {
+	const directory = temporaryDirectory(t);
+	const {path: checkout} = makeRepository(path.join(directory, 'checkout'), makefile);
+	const [root, plan] = [path.join(directory, 'root'), path.join(directory, 'plan.json')];
+	t.is((await runCli(['init', '--root', root])).exitCode, 0);
+	t.is((await runCli(['plan', 'new', '--repo-root', checkout, '--target', 'acme/widget#7', '--output', plan])).exitCode, 0);
+	const {exitCode, stdout, stderr} = await runCli(['run', '--root', root, '--repo-root', checkout, '--plan', plan]);
+	t.is(exitCode, 0, stderr);
+	t.regex(stdout, /^passed: /);
+});
