@@ -85,6 +85,7 @@ test.serial('a byte that is flipped, inserted, deleted, swapped or cut in any fi
 		fc.asyncProperty(mutation, async change => {
 			const bytes = original(change.file);
 			const after = mutated(bytes, change);
+			fc.pre(after.equals(bytes) || change.file !== 'ledger.jsonl' || !withoutLastTime(after).equals(withoutLastTime(bytes)));
 			const answer = await answerTo(change.file, after);
 			return after.equals(bytes) ? answer.verdict === 'valid-v3' : isNoticed(change.file, answer);
 		}),
@@ -92,6 +93,13 @@ test.serial('a byte that is flipped, inserted, deleted, swapped or cut in any fi
 	);
 	t.is((await validate()).verdict, 'valid-v3');
 });
+
+/** Nothing vouches for the time in the last line of a ledger before the next line is written: E-LED-3. */
+function withoutLastTime(ledger: Buffer): Buffer {
+	const text = ledger.toString('latin1');
+	const last = text.lastIndexOf('\n', text.length - 2) + 1;
+	return Buffer.from(text.slice(0, last) + text.slice(last).replace(/"at":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"/, ''), 'latin1');
+}
 
 type Place = {readonly pointer: string; readonly value: JsonValue; readonly with: (value: JsonValue | undefined) => JsonValue};
 

@@ -2,7 +2,7 @@ import {chmodSync, closeSync, copyFileSync, mkdirSync, mkdtempSync, openSync, re
 import {tmpdir} from 'node:os';
 import path from 'node:path';
 import {setTimeout as sleep} from 'node:timers/promises';
-import test, {type ExecutionContext} from 'ava';
+import anyTest, {type ExecutionContext} from 'ava';
 import {loadNative} from '../../native/index.ts';
 import type {CommandOutcome, CommandRequest, Supervisor} from '../../runner/outcome.ts';
 import {startSupervisor} from '../../runner/supervisor.ts';
@@ -11,6 +11,8 @@ import {buildFixture} from '../helpers/fixture.ts';
 import {makeRequest, markedProcesses, summary, which} from '../helpers/supervised.ts';
 import {temporaryDirectory} from '../helpers/temporary-directory.ts';
 
+// One at a time: some look at what is the whole process's (subreaper, children), some at deadlines.
+const test = anyTest.serial;
 const second = 1_000_000_000n;
 const fixtures = mkdtempSync(path.join(tmpdir(), 'bailiff-supervisor-'));
 const programs = {zombieLeader: '', crowd: ''};
