@@ -95,6 +95,8 @@ function withMount(...args: string[]): Hook {
 	return sandbox => ({...sandbox, argv: sandbox.argv.toSpliced(sandbox.argv.indexOf('--chdir'), 0, ...args)});
 }
 
+const resized: Hook = sandbox => ({...sandbox, argv: sandbox.argv.map(argument => (argument === '4194304' ? '8388608' : argument))});
+
 const openFilter = assembleFilter({auditArch: auditArchitectures[filterArchitecture], highestNumber: highestSyscall, rules: []});
 
 const rows: ReadonlyArray<readonly [title: string, layer: Layer, seen: string, hook: Hook]> = [
@@ -149,8 +151,7 @@ test('groups that are not joined flip memory and processes', async t => {
 });
 
 test('private directories of another size flip the limit of tmp, which refuses where it was asked for', async t => {
-	const resize: Hook = sandbox => ({...sandbox, argv: sandbox.argv.map(argument => (argument === '4194304' ? '8388608' : argument))});
-	const {verdict, problems} = await runHooked(t, resize, {limits: {tmp_bytes: 4_194_304}});
+	const {verdict, problems} = await runHooked(t, resized, {limits: {tmp_bytes: 4_194_304}});
 	t.is(verdict?.record?.limits.tmp_bytes, 'none');
 	t.true(problems.includes('the limit tmp_bytes does not bind'));
 });
