@@ -2,7 +2,7 @@ import type {BailiffError, JsonValue} from '../core/errors.ts';
 import {errnoOf} from '../core/errors.ts';
 import type {Reply} from './command-spec.ts';
 import {type ExitCode, exitCodeOf, exitCodes, isBailiffError} from './exit-codes.ts';
-import {visibleText} from './visible-text.ts';
+import {visibleJson, visibleText} from './visible-text.ts';
 
 /**
  * Writes a reply: with `isJson` its one object to stdout, else its text to stdout and its note to stderr.
@@ -87,7 +87,7 @@ function describe(error: BailiffError): string {
 }
 
 function writeJson(value: JsonValue): void {
-	process.stdout.write(`${JSON.stringify(value)}\n`);
+	process.stdout.write(`${visibleJson(JSON.stringify(value))}\n`);
 }
 
 function stackOf(error: unknown): string {

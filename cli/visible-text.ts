@@ -18,6 +18,13 @@ export function visibleLine(text: string, maxLength: number): string {
 	return visibleText(cut.toWellFormed()).replaceAll('\n', '\\n').replaceAll('\t', '\\t');
 }
 
+/** JSON text in which every such character inside a string is written as `\\uXXXX`: the same value, safe to show. */
+export function visibleJson(json: string): string {
+	return json.replace(hostile, character =>
+		Array.from({length: character.length}, (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`).join(''),
+	);
+}
+
 /**
  * The last `maxLines` lines of raw output, safe to show.
  *

@@ -8,7 +8,7 @@ const output = path.resolve(import.meta.dirname, '../../cli/output.js');
 function inProcess(expression: string): {readonly stdout: string; readonly stderr: string; readonly status: number | null} {
 	const program = `const o = await import(${JSON.stringify(output)}); const {BailiffError} = await import(${JSON.stringify(path.resolve(output, '../../core/errors.js'))});
 process.exitCode = ${expression};`;
-	return spawnSync(process.execPath, ['--input-type=module', '-e', program], {encoding: 'utf8'});
+	return spawnSync(process.execPath, ['--input-type=module', '-e', program], {encoding: 'utf8', maxBuffer: 8_000_000});
 }
 
 test('an error of ours is text on stderr, or one object on stdout', t => {
@@ -35,6 +35,12 @@ test('a reply is text with its note on stderr, raw bytes, or its object alone', 
 	t.like(inProcess(`o.writeReply(${reply}, false)`), {stdout: 'no\\x07\n', stderr: 'because\n', status: 1});
 	t.like(inProcess(`o.writeReply(${reply}, true)`), {stdout: '{"a":1}\n', stderr: '', status: 1});
 	t.like(inProcess(`o.writeReply({exitCode: 0, json: {}, text: Buffer.from('\\u0007')}, false)`), {stdout: '\u0007', stderr: '', status: 0});
+});
+
+test('an object is safe to show and still means the same', t => {
+	const {stdout} = inProcess(`o.writeReply({exitCode: 0, json: {text: '\\u009b31m\\u202ex\\u{e0041}'}, text: ''}, true)`);
+	t.is(stdout, '{"text":"\\u009b31m\\u202ex\\udb40\\udc41"}\n');
+	t.is(JSON.parse(stdout).text, '\u009b31m\u202ex\u{e0041}');
 });
 
 test('an answer larger than any pipe arrives whole', t => {
