@@ -7,8 +7,9 @@ export const leastValueBytes = 8;
 /** One spelling of a known value, one character per byte. */
 type Form = {
 	readonly text: string;
-	/** Base64: the characters on either side can hold bits of the value, too. */
-	readonly isBase64: boolean;
+	/** Base64: the character before, or the one behind, holds bits of the value, too. */
+	readonly sharesFirst: boolean;
+	readonly sharesLast: boolean;
 };
 
 /** Known values, made ready for searching. Holds the secrets: never logged, never serialised. */
@@ -44,7 +45,7 @@ export class KnownValues {
 		for (const form of this.#forms) {
 			for (let at = text.indexOf(form.text); at !== -1; at = text.indexOf(form.text, at + form.text.length)) {
 				const end = at + form.text.length;
-				found(form.isBase64 && isBase64At(text, at - 1) ? at - 1 : at, form.isBase64 && isBase64At(text, end) ? end + 1 : end);
+				found(form.sharesFirst && isBase64At(text, at - 1) ? at - 1 : at, form.sharesLast && isBase64At(text, end) ? end + 1 : end);
 			}
 
 			const cut = cutTail(text, form.text);
@@ -79,11 +80,21 @@ export function decodedViews(view: View): View[] {
 	}
 
 	if (view.text.includes('\\')) {
-		// One level as JSON writes it, and any number of levels for values that hold no backslash themselves.
-		views.push(transformed(view, /(?:\\u[0-9A-Fa-f]{4}){1,64}|\\x[0-9A-Fa-f]{2}|\\[^]/g, ([escape]) => unescaped(escape)));
 		views.push(
-			transformed(view, /(?:\\{1,8}u[0-9A-Fa-f]{4}){1,64}|\\{1,8}x[0-9A-Fa-f]{2}|\\{1,8}[^\\]/g, ([escape]) => unescaped(escape.replace(/\\+/g, '\\'))),
+			...unescapedViews(view),
+			transformed(view, /(?:\\{1,8}u[0-9A-Fa-f]{4}){1,64}|\\{1,8}x[0-9A-Fa-f]{2}|\\{1,8}[^\\]/g, ([escape]) => unescaped(escape.replaceAll(/\\+/g, '\\'))),
 		);
+	}
+
+	return views;
+}
+
+/** JSON within JSON within JSON is read level by level; the view of collapsed backslashes reads deeper ones, for values that hold none themselves. */
+function unescapedViews(view: View): View[] {
+	const views: View[] = [];
+	for (let level = view; level.text.includes('\\') && views.length < 3; ) {
+		level = transformed(level, /(?:\\u[0-9A-Fa-f]{4}){1,64}|\\x[0-9A-Fa-f]{2}|\\[^]/g, ([escape]) => unescaped(escape));
+		views.push(level);
 	}
 
 	return views;
@@ -106,20 +117,21 @@ function formsOf(value: Buffer): Form[] {
 	const wide = Buffer.from(text, 'utf16le');
 	const plain = [value, wide, Buffer.from(wide).swap16()].map(bytes => bytes.toString('latin1'));
 	return [
-		...[...plain, hex, hex.toUpperCase()].map(form => ({text: form, isBase64: false})),
-		...[0, 1, 2].flatMap(alignment => base64Forms(value, alignment)).map(form => ({text: form, isBase64: true})),
+		...[...plain, hex, hex.toUpperCase()].map(form => ({text: form, sharesFirst: false, sharesLast: false})),
+		...[0, 1, 2].flatMap(alignment => base64Forms(value, alignment)),
 	];
 }
 
 /** The characters of the base64 form that depend on the value alone, for a value that starts `alignment` bytes into a group of three. */
-function base64Forms(value: Buffer, alignment: number): string[] {
-	const encoded = Buffer.concat([Buffer.alloc(alignment), value])
-		.toString('base64')
-		.replaceAll('=', '');
-	const from = Math.ceil((alignment * 8) / 6);
-	const to = Math.floor(((alignment + value.length) * 8) / 6);
-	const standard = encoded.slice(from, to);
-	return [standard, standard.replaceAll('+', '-').replaceAll('/', '_')];
+function base64Forms(value: Buffer, alignment: number): Form[] {
+	const bits = (alignment + value.length) * 8;
+	const encoded = Buffer.concat([Buffer.alloc(alignment), value]).toString('base64');
+	const standard = encoded.slice(Math.ceil((alignment * 8) / 6), Math.floor(bits / 6));
+	const shares = {sharesFirst: alignment > 0, sharesLast: bits % 6 > 0};
+	return [
+		{text: standard, ...shares},
+		{text: standard.replaceAll('+', '-').replaceAll('/', '_'), ...shares},
+	];
 }
 
 function isBase64At(text: string, index: number): boolean {
