@@ -8,6 +8,10 @@ export type StrictJsonOptions = {
 	readonly decimalKeys?: readonly string[];
 	/** Archives: every number may be any finite double. */
 	readonly anyNumber?: boolean;
+	/** Objects and arrays of the whole document, so that a document of `{}` cannot fill the memory of its reader. */
+	readonly maxContainers?: number;
+	/** Keys of one object. */
+	readonly maxKeys?: number;
 };
 
 /**
@@ -52,6 +56,7 @@ const escapes: Readonly<Record<string, string>> = {'"': '"', '\\': '\\', '/': '/
 
 class Parser {
 	#at = 0;
+	#containers = 0;
 	readonly #path: Array<string | number> = [];
 	readonly #text: string;
 	readonly #options: StrictJsonOptions;
@@ -103,7 +108,8 @@ class Parser {
 			return object;
 		}
 
-		for (;;) {
+		for (let count = 1; ; count++) {
+			this.#checkCount('keys in one object', count, this.#options.maxKeys);
 			this.#take(whitespace);
 			if (this.#text[this.#at] !== '"') {
 				throw this.#fault('CORE_JSON_SYNTAX', 'a key in double quotes was expected');
@@ -146,8 +152,15 @@ class Parser {
 			throw this.#fault('CORE_JSON_DEPTH', `containers are nested deeper than ${this.#options.maxDepth}`);
 		}
 
+		this.#checkCount('objects and arrays', ++this.#containers, this.#options.maxContainers);
 		this.#at++;
 		this.#take(whitespace);
+	}
+
+	#checkCount(what: string, count: number, limit: number | undefined): void {
+		if (limit !== undefined && count > limit) {
+			throw this.#fault('CORE_JSON_TOO_LARGE', `there are more than ${limit} ${what}`);
+		}
 	}
 
 	#skipTo(end: string): boolean {

@@ -39,31 +39,48 @@ export type RunRequest = FileReading & {
 	readonly scan: OutputScan | null;
 };
 
+/** A run whose manifest has been read and whose other files have not. The caller closes its directory. */
+export type OpenRun = {readonly directory: SafeDirectory; readonly manifestSha256: string | null; readonly read: ReadManifest | null};
+
 /**
- * Reads everything of one run below `verification/` and holds it against itself: entries, modes, owners, forms, plan, claims, truth table,
- * stop rules, outputs and traces. All problems go to `request.problems`.
+ * Opens one run below `verification/` and reads its manifest; null when there is no such directory. All problems go to `request.problems`.
+ *
+ * Source: E-READ-1, E-READ-6.
+ */
+export function openRun(verification: SafeDirectory, request: RunRequest): OpenRun | null {
+	const directory = enterEvidenceDirectory(verification, request.runId, {...request, path: null});
+	if (directory === null) {
+		return null;
+	}
+
+	const file = readEvidenceFile(directory, {name: 'manifest.json', path: 'manifest.json', maxBytes: manifestLimits.maxBytes}, request);
+	return {directory, manifestSha256: file?.sha256 ?? null, read: file === null ? null : readManifest(file.bytes, request.problems)};
+}
+
+/**
+ * Reads everything else of an open run, holds it against itself: entries, modes, owners, plan, claims, truth table, stop rules,
+ * outputs and traces. All problems go to `request.problems`.
  *
  * Total for any content; memory is bounded by the largest file. Source: E-READ-1, E-READ-6.
  */
-export function readRun(verification: SafeDirectory, request: RunRequest): RunReading {
-	const run = enterEvidenceDirectory(verification, request.runId, {...request, path: null});
-	return run === null ? {manifestSha256: null, manifest: null, planSha256: null, plan: null} : closing(run, () => readRunDirectory(run, request));
-}
-
-function readRunDirectory(run: SafeDirectory, request: RunRequest): RunReading {
+export function finishRun({directory, read, manifestSha256}: OpenRun, request: RunRequest): RunReading {
 	const {problems} = request;
 	const listed = new Set(['plan.json', 'manifest.json', 'output']);
-	reportUnlisted(listEvidenceDirectory(run, maxEntries, {...request, path: null}) ?? [], listed, {prefix: '', problems});
-	const file = readEvidenceFile(run, {name: 'manifest.json', path: 'manifest.json', maxBytes: manifestLimits.maxBytes}, request);
-	const read = file === null ? null : readManifest(file.bytes, problems);
-	const {plan, planSha256} = readPlan(run, read?.manifest ?? null, request);
-	const outputs = readOutputs(run, read?.manifest ?? null, request);
-	if (read !== null) {
-		problems.addAll(recordProblems(read, plan, outputs));
-	}
-
-	return {manifestSha256: file?.sha256 ?? null, manifest: read?.manifest ?? null, planSha256, plan};
+	reportUnlisted(listEvidenceDirectory(directory, maxEntries, {...request, path: null}) ?? [], listed, {prefix: '', problems});
+	const {plan, planSha256} = readPlan(directory, read?.manifest ?? null, request);
+	const outputs = readOutputs(directory, read?.manifest ?? null, request);
+	problems.addAll(read === null ? [] : recordProblems(read, plan, outputs));
+	return {manifestSha256, manifest: read?.manifest ?? null, planSha256, plan};
 }
+
+/** Both halves at once, for readers that look at nothing in between. */
+export function readRun(verification: SafeDirectory, request: RunRequest): RunReading {
+	const run = openRun(verification, request);
+	return run === null ? nothingRead : closing(run.directory, () => finishRun(run, request));
+}
+
+/** The reading of a run that is not there. */
+export const nothingRead: RunReading = {manifestSha256: null, manifest: null, planSha256: null, plan: null};
 
 /** Everything that follows from the documents and the digests alone. */
 function recordProblems({value, manifest}: ReadManifest, plan: ResolvedPlan | null, outputs: ReadonlyMap<string, string>): Problem[] {

@@ -1,16 +1,14 @@
 import {BailiffError} from '../core/errors.ts';
 import {runIdProblem} from '../core/ids.ts';
-import {closing, type SafeDirectory} from '../core/safe-file.ts';
+import type {SafeDirectory} from '../core/safe-file.ts';
 import {type Attempts, countAttempts, ledgerMatchProblems, ledgerRunProblems} from './ledger-check.ts';
-import {manifestLimits} from './manifest.ts';
-import {readManifest} from './manifest-reader.ts';
 import type {Manifest} from './manifest-schema.ts';
 import type {SourceReader} from './ports.ts';
 import {ProblemList} from './problem-list.ts';
 import type {Problem, ProblemCode} from './problems.ts';
-import {enterEvidenceDirectory, type FileReading, readEvidenceFile} from './run-files.ts';
-import {type OutputScan, type RunReading, readRun} from './run-reader.ts';
-import {listVerification, openVerification, readLedger, type VerificationPlace} from './verification-directory.ts';
+import type {FileReading} from './run-files.ts';
+import {finishRun, nothingRead, type OutputScan, openRun, type RunReading} from './run-reader.ts';
+import {listVerification, type OpenVerification, openVerification, readLedger, type VerificationPlace} from './verification-directory.ts';
 
 /** What a reader asks: which run, of what, on which checkout. Nothing of it is taken from the evidence. */
 export type ValidateRequest = VerificationPlace & {
@@ -51,54 +49,37 @@ export async function validateRun(request: ValidateRequest): Promise<ValidateAns
 	}
 
 	try {
-		const reading = {uid: opened.uid, problems};
-		const before = await readSource(request, namedCommit(opened.directory, request.runId, opened.uid));
-		const found = readEvidence(opened.directory, request, reading);
-		const after = await readSource(request, found.run.manifest?.source.sha ?? null);
-		problems.addAll(unique([...sourceProblems(before, found.run.manifest), ...sourceProblems(after, found.run.manifest)]));
-		return answerOf(found, problems);
+		return await validateIn(opened, request, problems);
 	} finally {
 		opened.directory.close();
 	}
 }
 
-type Found = {readonly run: RunReading; readonly attempts: Attempts | null};
-type SourceState = Awaited<ReturnType<SourceReader['read']>>;
-
-const nothingRead: RunReading = {manifestSha256: null, manifest: null, planSha256: null, plan: null};
-
-function readEvidence(directory: SafeDirectory, request: ValidateRequest, reading: FileReading): Found {
-	const {problems} = reading;
-	const idProblem = runIdProblem(request.runId);
-	if (idProblem !== null) {
-		problems.add({code: 'EVIDENCE_RUN_MISMATCH', path: null, pointer: '', message: `this is no run id: ${idProblem}`});
-		return {run: nothingRead, attempts: null};
+async function validateIn({directory, uid}: OpenVerification, request: ValidateRequest, problems: ProblemList): Promise<ValidateAnswer> {
+	const runRequest = {uid, problems, runId: request.runId, scan: request.scan ?? null};
+	const run = isRunId(request.runId, problems) ? openRun(directory, runRequest) : null;
+	try {
+		const named = run?.read?.manifest ?? null;
+		const before = await readSource(request, named);
+		const reading = run === null ? nothingRead : finishRun(run, runRequest);
+		const attempts = readLedgerSide(directory, reading, runRequest);
+		const after = await readSource(request, named);
+		problems.addAll(named === null ? [] : [...argumentProblems(named, request), ...unique([...before, ...after])]);
+		return answerOf({run: reading, attempts}, problems);
+	} finally {
+		run?.directory.close();
 	}
-
-	const run = readRun(directory, {...reading, runId: request.runId, scan: request.scan ?? null});
-	if (run.manifest !== null) {
-		problems.addAll(argumentProblems(run.manifest, request));
-	}
-
-	return {run, attempts: readLedgerSide(directory, run, reading)};
 }
 
-/** Which commit the run is about, before anything is believed: only to look at the checkout before and after. */
-function namedCommit(directory: SafeDirectory, runId: string, uid: number): string | null {
-	const unheard = new ProblemList();
-	if (runIdProblem(runId) !== null) {
-		return null;
+type Found = {readonly run: RunReading; readonly attempts: Attempts | null};
+
+function isRunId(runId: string, problems: ProblemList): boolean {
+	const reason = runIdProblem(runId);
+	if (reason !== null) {
+		problems.add({code: 'EVIDENCE_RUN_MISMATCH', path: null, pointer: '', message: `this is no run id: ${reason}`});
 	}
 
-	const run = enterEvidenceDirectory(directory, runId, {uid, problems: unheard, path: null});
-	if (run === null) {
-		return null;
-	}
-
-	return closing(run, () => {
-		const file = readEvidenceFile(run, {name: 'manifest.json', path: 'manifest.json', maxBytes: manifestLimits.maxBytes}, {uid, problems: unheard});
-		return file === null ? null : (readManifest(file.bytes, unheard)?.manifest.source.sha ?? null);
-	});
+	return reason === null;
 }
 
 function readLedgerSide(directory: SafeDirectory, run: RunReading, reading: FileReading): Attempts | null {
@@ -151,37 +132,31 @@ function argumentProblems(manifest: Manifest, request: ValidateRequest): Problem
 	return found;
 }
 
-async function readSource({source}: ValidateRequest, sha: string | null): Promise<SourceState | null> {
-	if (sha === null) {
-		return null;
+/** What keeps the checkout from being exactly the commit of the run. */
+async function readSource({source}: ValidateRequest, manifest: Manifest | null): Promise<Problem[]> {
+	if (manifest === null) {
+		return [];
 	}
 
 	try {
-		return await source.read(sha);
+		const {head, tree, problems} = await source.read(manifest.source.sha);
+		return [
+			...problems,
+			...sourceProblem('EVIDENCE_SOURCE_HEAD', '/source/sha', head === manifest.source.sha),
+			...sourceProblem('EVIDENCE_SOURCE_TREE', '/source/tree', tree === manifest.source.tree),
+		];
 	} catch (error) {
 		if (!(error instanceof BailiffError)) {
 			throw error;
 		}
 
-		return {head: null, tree: null, problems: [{code: 'EVIDENCE_SOURCE_UNREADABLE', path: null, pointer: '', message: error.message}]};
+		return [{code: 'EVIDENCE_SOURCE_UNREADABLE', path: null, pointer: '', message: `the checkout cannot be read: ${error.message}`}];
 	}
 }
 
-function sourceProblems(state: SourceState | null, manifest: Manifest | null): Problem[] {
-	if (state === null || manifest === null) {
-		return [];
-	}
-
-	const found = [...state.problems];
-	if (state.head !== manifest.source.sha) {
-		found.push({code: 'EVIDENCE_SOURCE_HEAD', path: 'manifest.json', pointer: '/source/sha', message: 'HEAD of the checkout is not the commit of the run'});
-	}
-
-	if (state.tree !== manifest.source.tree) {
-		found.push({code: 'EVIDENCE_SOURCE_TREE', path: 'manifest.json', pointer: '/source/tree', message: 'the tree of that commit is another one'});
-	}
-
-	return found;
+function sourceProblem(code: 'EVIDENCE_SOURCE_HEAD' | 'EVIDENCE_SOURCE_TREE', pointer: string, isEqual: boolean): Problem[] {
+	const message = code === 'EVIDENCE_SOURCE_HEAD' ? 'HEAD of the checkout is not the commit of the run' : 'the tree of that commit is another one';
+	return isEqual ? [] : [{code, path: 'manifest.json', pointer, message}];
 }
 
 function unique(problems: readonly Problem[]): Problem[] {

@@ -107,6 +107,19 @@ test('every number may be a decimal where archives are read', t => {
 	t.deepEqual(parse('[1.5,1e3]', {anyNumber: true}), [1.5, 1000]);
 });
 
+test('more objects and arrays, or more keys in one object, than are allowed are refused where they are met', t => {
+	const bounds = {maxContainers: 3, maxKeys: 2};
+	t.deepEqual(parse('[[],[]]', bounds), [[], []]);
+	for (const [text, pointer] of [
+		['[[],[],[]]', '/2'],
+		['{"a":1,"b":2,"c":3}', ''],
+	] as const) {
+		const error = t.throws(() => parse(text, bounds), {instanceOf: BailiffError});
+		t.is(error?.code, 'CORE_JSON_TOO_LARGE');
+		t.is(error?.details['pointer'], pointer);
+	}
+});
+
 test('a fault names its line and its place', t => {
 	const fault = faultOf('{\n"a": [1,\nx]}');
 	t.like(fault?.details, {line: 3, pointer: '/a/1'});
