@@ -61,9 +61,9 @@ type Running = {
 	readonly seq: number;
 	readonly output: OutputCollector;
 	readonly resolve: (outcome: CommandOutcome) => void;
-	readonly stopWatching: () => void;
 	/** Null without a sandbox. */
 	readonly inside: InsideRun | null;
+	stopWatching: () => void;
 	startedNs: bigint;
 	leader: number | null;
 	sampler: Sampler | null;
@@ -101,7 +101,7 @@ class SupervisorSession implements Supervisor {
 		giveUp.abort();
 		if (this.#onHello !== null || this.#fault !== null) {
 			const reason = this.#fault ?? 'it did not answer';
-			this.#kill();
+			this.#signal('SIGKILL');
 			throw new BailiffError('RUN_SUPERVISOR_FAILED', `the native supervisor does not work here: ${reason}; run "bailiff doctor"`);
 		}
 	}
@@ -134,9 +134,18 @@ class SupervisorSession implements Supervisor {
 	}
 
 	interrupt(signal: InterruptSignal): void {
-		if (this.#running !== null) {
-			this.#parts.companion.requests.write(encodeControl(this.#running.interruptedBy === null ? 'interrupt' : 'kill'));
-			this.#running.interruptedBy ??= signal;
+		const running = this.#running;
+		if (running === null) {
+			return;
+		}
+
+		this.#parts.companion.requests.write(encodeControl(running.interruptedBy === null ? 'interrupt' : 'kill'));
+		if (running.interruptedBy === null) {
+			running.interruptedBy = signal;
+			// A supervisor that a command stopped would hear of this only at its deadline.
+			running.stopWatching();
+			running.stopWatching = this.#watch(0n);
+			this.#signal('SIGCONT');
 		}
 	}
 
@@ -154,29 +163,30 @@ class SupervisorSession implements Supervisor {
 	async #killLater(signal: AbortSignal): Promise<void> {
 		try {
 			await sleep(closeMs, undefined, {signal});
-			this.#kill();
+			this.#signal('SIGKILL');
 		} catch {
 			// It ended by itself, which is the rule.
 		}
 	}
 
 	#track(request: CommandRequest, own: Pick<Running, 'seq' | 'inside' | 'resolve'>): Running {
-		const {native, companion, clock} = this.#parts;
+		const {clock} = this.#parts;
 		const running: Running = {
 			request,
 			...own,
 			output: new OutputCollector(request.maxOutputBytes),
-			stopWatching: watchSilence(native, {
-				supervisor: companion.pid,
-				timeoutNs: request.timeoutNs + (own.inside === null ? 0n : BigInt(setupMs) * 1_000_000n),
-				leader: () => running.leader,
-			}),
+			stopWatching: this.#watch(request.timeoutNs + (own.inside === null ? 0n : BigInt(setupMs) * 1_000_000n)),
 			startedNs: clock.monotonicNs(),
 			leader: null,
 			sampler: null,
 			interruptedBy: null,
 		};
 		return running;
+	}
+
+	#watch(timeoutNs: bigint): () => void {
+		const {native, companion} = this.#parts;
+		return watchSilence(native, {supervisor: companion.pid, timeoutNs, leader: () => this.#running?.leader ?? null});
 	}
 
 	#receive(bytes: Buffer): void {
@@ -302,12 +312,12 @@ class SupervisorSession implements Supervisor {
 	/** A supervisor that cannot be understood is no use any more: its end is brought about, and then dealt with as any other. */
 	#fail(reason: string): void {
 		this.#fault ??= reason;
-		this.#kill();
+		this.#signal('SIGKILL');
 	}
 
-	#kill(): void {
+	#signal(signal: 'SIGCONT' | 'SIGKILL'): void {
 		try {
-			process.kill(this.#parts.companion.pid, 'SIGKILL');
+			process.kill(this.#parts.companion.pid, signal);
 		} catch {
 			// It is gone already.
 		}

@@ -4,17 +4,20 @@ import {tmpdir} from 'node:os';
 import path from 'node:path';
 import {setTimeout as sleep} from 'node:timers/promises';
 import test from 'ava';
-import {startDriver} from '../helpers/driver.ts';
+import {startSupervisor} from '../../runner/supervisor.ts';
+import {canTryOrdinaryUser, ordinaryUser, startDriver} from '../helpers/driver.ts';
 import {eventually} from '../helpers/eventually.ts';
 import {buildFixture} from '../helpers/fixture.ts';
 import {makeRequest, markedProcesses} from '../helpers/supervised.ts';
 
 // What would harm this machine or this process: drivers that are killed, and chains that fork for ever behind walls.
 const directory = realpathSync(mkdtempSync(path.join(tmpdir(), 'bailiff-walls-')));
-const programs = {rabbit: ''};
+const programs = {rabbit: '', untouchable: ''};
 
 test.before(() => {
 	programs.rabbit = buildFixture(directory, 'rabbit');
+	programs.untouchable = buildFixture(directory, 'untouchable');
+	chmodSync(programs.untouchable, 0o4755);
 	chmodSync(directory, 0o755);
 });
 test.after.always(() => {
@@ -52,6 +55,34 @@ for (const way of ['in one group', 'each in a session of its own'] as const) {
 		await driver.close();
 	});
 }
+
+const whenTwoUsers = canTryOrdinaryUser() ? test : test.skip;
+
+whenTwoUsers('a process of another user that may not be signalled is reported as a failed cleanup, within the budgets', async t => {
+	const driver = await startDriver(ordinaryUser);
+	const {request, mark} = makeRequest(directory, ['sh', '-c', `${programs.untouchable} & sleep 60`], {timeoutNs: 500_000_000n});
+	driver.send(request);
+	const outcome = await driver.next();
+	const survivors = markedProcesses(mark);
+	for (const pid of survivors) {
+		process.kill(pid, 'SIGKILL');
+	}
+
+	t.is(survivors.length, 1);
+	t.like(outcome, {execution_status: 'cleanup_failed', trigger: 'timeout', term_sent: true, kill_sent: true, group_cleanup_completed: false});
+	t.true(Number(outcome['seconds']) < 1.6, JSON.stringify(outcome));
+	await driver.close();
+});
+
+test('an interrupt reaches a supervisor that its command stopped', async t => {
+	const supervisor = await startSupervisor();
+	const {request, mark} = makeRequest(directory, ['sh', '-c', 'kill -STOP $PPID; sleep 60'], {timeoutNs: 60_000_000_000n});
+	const running = supervisor.run(request);
+	await eventually('the command', () => markedProcesses(mark).length > 1);
+	supervisor.interrupt('SIGINT');
+	t.like(await running, {kind: 'interrupted', termination: {term_sent: true, group_cleanup_completed: true}});
+	await supervisor.close();
+});
 
 test('when bailiff is killed at any moment, its supervisor leaves nobody', async t => {
 	const script = 'trap "" TERM; (sleep 60 & sleep 60) & setsid sleep 60 & while :; do sleep 0.02; done';

@@ -137,6 +137,27 @@ size_t reap_adopted(struct command *c)
 	return living;
 }
 
+/*
+ * Reaps who died meanwhile, at a cost that does not grow with those who live. Once the leader's zombie is in the way, the list serves.
+ * Called whenever a child died: a chain that forks for ever must not fill the machine with its dead (facts: D4).
+ */
+void reap_dead(struct command *c)
+{
+	siginfo_t info = {0};
+	struct rusage usage;
+	while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
+		if (info.si_pid == c->leader) {
+			reap_adopted(c);
+			return;
+		}
+		if (wait4(info.si_pid, NULL, WNOHANG, &usage) != info.si_pid)
+			return;
+		add_usage(c, &usage);
+		forget_signalled(info.si_pid);
+		info.si_pid = 0;
+	}
+}
+
 /* The last of all (R-MECH-5). From here on the group's number may mean others. */
 void reap_leader(struct command *c)
 {

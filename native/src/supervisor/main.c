@@ -29,6 +29,10 @@ uint64_t now_ns(void)
 /* A fault of ours or of the machine that leaves nothing to go on with: say so and die; bailiff, a subreaper too, ends what is left (R-MECH-4). */
 _Noreturn void fatal(const char *what, int error)
 {
+	static bool is_dying;
+	if (is_dying)
+		_exit(70);
+	is_dying = true;
 	send_fatal(what, error);
 	flush_events();
 	exit(70);

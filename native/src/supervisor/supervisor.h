@@ -178,6 +178,7 @@ bool still_is(const struct row *row);
 /* children.c */
 void open_children(void);
 size_t reap_adopted(struct command *c);
+void reap_dead(struct command *c);
 pid_t living_child(size_t index);
 void reap_leader(struct command *c);
 bool note_signalled(struct command *c, pid_t pid);

@@ -101,14 +101,14 @@ static void take_requests(struct command *c)
 	}
 }
 
-/* Reaps adopted children as they die: a chain that forks for ever must not fill the machine with its dead. */
+/* SIGCHLD says that somebody died, not how many: the notices are thrown away and the dead are looked for. */
 static void take_deaths(struct command *c)
 {
 	struct signalfd_siginfo info;
 	while (read(death_fd, &info, sizeof info) > 0)
 		continue;
 	if (c->leader != 0)
-		reap_adopted(c);
+		reap_dead(c);
 }
 
 static struct timespec until(uint64_t wake_ns)
