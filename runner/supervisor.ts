@@ -5,14 +5,14 @@ import {loadNative, type NativeParts, supervisorPath} from '../native/index.ts';
 import type {CommandOutcome, CommandRequest, InterruptSignal, Supervisor} from './outcome.ts';
 import {OutputCollector} from './output-collector.ts';
 import {type EndFacts, EventDecoder, encodeControl, encodeRun, protocolVersion, type SupervisorEvent} from './protocol.ts';
-import {Sampler, type Samples} from './sampler.ts';
+import {ownLeader, type Running, stopSampler, takeChunk, toEnded, toOrphaned} from './running-command.ts';
+import {Sampler} from './sampler.ts';
 import {encodeErrand} from './sandbox/errand.ts';
 import {InsideRun, type SandboxEvent, setupMs} from './sandbox/inside-run.ts';
 import {type Companion, spawnCompanion} from './spawn.ts';
 import {claimSubreaper} from './subreaper.ts';
-import {type Agreement, judgeEnd, judgeOrphaned} from './verdict.ts';
-import {watchSilence} from './watchdog.ts';
-import {endOrphans, killRows, presentChildren, testify} from './witness.ts';
+import {trySignal, watchSilence} from './watchdog.ts';
+import {agree, endOrphans, presentChildren} from './witness.ts';
 
 /** How long a supervisor may take to say hello, and to end once its request pipe is closed. */
 const helloMs = 10_000;
@@ -53,21 +53,6 @@ type Parts = {
 	readonly others: ReadonlySet<string>;
 	readonly release: () => void;
 	readonly clock: Clock;
-};
-
-/** The command that runs now. */
-type Running = {
-	readonly request: CommandRequest;
-	readonly seq: number;
-	readonly output: OutputCollector;
-	readonly resolve: (outcome: CommandOutcome) => void;
-	/** Null without a sandbox. */
-	readonly inside: InsideRun | null;
-	stopWatching: () => void;
-	startedNs: bigint;
-	leader: number | null;
-	sampler: Sampler | null;
-	interruptedBy: InterruptSignal | null;
 };
 
 class SupervisorSession implements Supervisor {
@@ -280,26 +265,9 @@ class SupervisorSession implements Supervisor {
 
 	/** Nothing is called clean before the independent witness agrees (R-MECH-3). */
 	#ended(running: Running, facts: EndFacts, isGone: boolean): void {
-		const samples = stopSampler(running);
-		const {output, interruptedBy} = running;
-		if (output.lengthOf('out') !== facts.keptBytes.out || output.lengthOf('err') !== facts.keptBytes.err) {
-			throw new BailiffError('RUN_SUPERVISOR_FAILED', 'the supervisor kept other bytes than it sent');
-		}
-
-		const witness = this.#askWitness(running);
-		const agreement = {...witness, isAgreed: witness.isAgreed && isGone};
-		const sandbox = running.inside?.record(agreement.isAgreed) ?? null;
-		this.#settle(running, judgeEnd({facts, agreement, output, samples, isSplit: running.request.streams === 'split', interruptedBy, sandbox}));
-	}
-
-	#askWitness(running: Running): Agreement {
 		const {native, companion} = this.#parts;
-		const testimony = testify(native, {leader: running.leader, supervisor: companion.pid});
-		if (testimony.alive.length === 0) {
-			return {isAgreed: !testimony.isUnreadable, wasKillSent: false};
-		}
-
-		return {isAgreed: false, wasKillSent: killRows(native, testimony.alive) > 0};
+		const witness = agree(native, {leader: running.leader, supervisor: companion.pid});
+		this.#settle(running, toEnded(running, facts, {...witness, isAgreed: witness.isAgreed && isGone}));
 	}
 
 	#settle(running: Running, outcome: CommandOutcome): void {
@@ -316,11 +284,7 @@ class SupervisorSession implements Supervisor {
 	}
 
 	#signal(signal: 'SIGCONT' | 'SIGKILL'): void {
-		try {
-			process.kill(this.#parts.companion.pid, signal);
-		} catch {
-			// It is gone already.
-		}
+		trySignal(this.#parts.companion.pid, signal);
 	}
 
 	/** The supervisor is gone. A command that ran is ended and reaped by bailiff itself, and is cleanup_failed (R-MECH-4). */
@@ -334,37 +298,8 @@ class SupervisorSession implements Supervisor {
 		}
 
 		running.stopWatching();
-		const samples = stopSampler(running);
-		// The leader that bailiff knows of a sandbox is bubblewrap, whose status says nothing of the command.
-		const {inside} = running;
-		const leader = inside === null ? running.leader : null;
-		const ending = await endOrphans(native, {leader, others, clock});
-		const {output, startedNs, interruptedBy} = running;
-		const isSplit = running.request.streams === 'split';
-		this.#settle(
-			running,
-			(inside === null ? leader === null && ending.found === 0 : !inside.hasStarted)
-				? {kind: 'internal', message: `the supervisor ended before it said that the command started: ${this.#fault}`, termination: null}
-				: judgeOrphaned({
-						ending,
-						output,
-						samples,
-						isSplit,
-						interruptedBy,
-						startedNs,
-						endedNs: clock.monotonicNs(),
-						sandbox: inside?.record(false) ?? null,
-					}),
-		);
+		stopSampler(running);
+		const ending = await endOrphans(native, {leader: ownLeader(running), others, clock});
+		this.#settle(running, toOrphaned(running, ending, {endedNs: clock.monotonicNs(), fault: this.#fault}));
 	}
-}
-
-function takeChunk(running: Running, chunk: Extract<SupervisorEvent, {readonly type: 'chunk'}>): void {
-	if (!running.output.add(chunk.stream, chunk)) {
-		throw new BailiffError('RUN_SUPERVISOR_FAILED', `the supervisor sent output at ${chunk.offset} that does not follow or crosses the bound`);
-	}
-}
-
-function stopSampler(running: Running): Samples {
-	return running.sampler?.stop() ?? {lines: [], peakRssBytes: null};
 }

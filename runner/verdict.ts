@@ -3,10 +3,7 @@ import type {CommandOutcome, InterruptSignal} from './outcome.ts';
 import type {OutputCollector} from './output-collector.ts';
 import type {EndFacts} from './protocol.ts';
 import type {Samples} from './sampler.ts';
-import type {OrphanEnding} from './witness.ts';
-
-/** What the independent witness says after the supervisor's own proof (R-MECH-3): nobody is left, or who was and whether bailiff had to KILL. */
-export type Agreement = {readonly isAgreed: boolean; readonly wasKillSent: boolean};
+import type {Agreement, OrphanEnding} from './witness.ts';
 
 /** All that is known of a command whose end the supervisor reported. */
 export type EndedCommand = {

@@ -52,7 +52,8 @@ export function watchSilence(native: NativeParts, watched: Watched): () => void 
 	};
 }
 
-function trySignal(pid: number, signal: 'SIGCONT' | 'SIGKILL'): void {
+/** Sends a signal to a process of ours; one that is gone already is no fault. */
+export function trySignal(pid: number, signal: 'SIGCONT' | 'SIGKILL'): void {
 	try {
 		process.kill(pid, signal);
 	} catch {

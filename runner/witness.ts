@@ -41,6 +41,15 @@ function trySignal(native: NativeParts, row: ProcessRow): boolean {
 	}
 }
 
+/** What the independent witness says after the supervisor's own proof (R-MECH-3): nobody is left, or who was and whether bailiff had to KILL. */
+export type Agreement = {readonly isAgreed: boolean; readonly wasKillSent: boolean};
+
+/** Looks again after the supervisor said that nobody is left; whoever is found gets KILL, and nothing is agreed. */
+export function agree(native: NativeParts, suspects: Suspects): Agreement {
+	const {alive, isUnreadable} = testify(native, suspects);
+	return alive.length === 0 ? {isAgreed: !isUnreadable, wasKillSent: false} : {isAgreed: false, wasKillSent: killRows(native, alive) > 0};
+}
+
 /** What became of the orphans of a dead supervisor. `leader` is null when bailiff could not reap it. */
 export type OrphanEnding = {readonly wasKillSent: boolean; readonly leader: ReapedChild | null; readonly found: number; readonly isEmpty: boolean};
 
