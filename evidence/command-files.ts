@@ -1,4 +1,5 @@
 import {canonicalJson} from '../core/canonical-json.ts';
+import {sha256Hex} from '../core/digest.ts';
 import type {KnownValues} from './known-values.ts';
 import type {CommandRecord, OutputFile, TraceLine} from './manifest-schema.ts';
 import {outputPaths} from './output-paths.ts';
@@ -23,32 +24,46 @@ export type CapturedCommand = {
 	readonly trace: readonly TraceLine[];
 };
 
-/** What the manifest says of the files of one command. */
+/** What one command leaves in the evidence: scanned, not yet written. */
 export type CommandFiles = {
 	readonly output: OutputFile;
 	readonly errorOutput: OutputFile | null;
 	readonly trace: CommandRecord['trace'];
 	/** A secret was found in an output: the run stops here (stop.reason secret_detected). */
 	readonly hasSecret: boolean;
+	/** The bytes to write, by run-relative path. */
+	readonly contents: ReadonlyArray<{readonly path: string; readonly bytes: Uint8Array}>;
 };
 
 /**
- * Scans the outputs of one command and writes what may be kept, with the trace in the offsets of what is kept. Called when the command has
- * ended and before the next one starts, so that no unscanned byte is ever on disk.
+ * Scans the outputs of one command, whole, and says what may be kept, with the trace in the offsets of what is kept. Called when the command has
+ * ended and before the next one starts; `writeCommandFiles` may then run beside the next command, since no unscanned byte ever reaches the disk.
  *
- * Refuses: EVIDENCE_WRITE_FAILED. Source: R-OUT-2, R-OUT-3, R-OUT-4.
+ * Source: R-OUT-2, R-OUT-3, R-OUT-4.
  */
-export function storeCommandFiles(stage: RunStage, captured: CapturedCommand, known: KnownValues): CommandFiles {
+export function scanCommandFiles(captured: CapturedCommand, known: KnownValues): CommandFiles {
 	const paths = outputPaths(captured.index);
 	const output = scanOutput(captured.output.bytes, known);
-	const errorOutput = captured.errorOutput === null ? null : {captured: captured.errorOutput, scanned: scanOutput(captured.errorOutput.bytes, known)};
-	const trace = remapTrace(captured.trace, {out: output, err: errorOutput?.scanned ?? null});
+	const error = captured.errorOutput === null ? null : {captured: captured.errorOutput, scanned: scanOutput(captured.errorOutput.bytes, known)};
+	const trace = traceBytes(remapTrace(captured.trace, {out: output, err: error?.scanned ?? null}));
 	return {
-		output: storeOutput(stage, paths.output, captured.output, output),
-		errorOutput: errorOutput === null ? null : storeOutput(stage, paths.errorOutput, errorOutput.captured, errorOutput.scanned),
-		trace: stage.write(paths.trace, traceBytes(trace)),
-		hasSecret: output.redactions.length > 0 || (errorOutput?.scanned.redactions.length ?? 0) > 0,
+		output: outputFile(paths.output, captured.output, output),
+		errorOutput: error === null ? null : outputFile(paths.errorOutput, error.captured, error.scanned),
+		trace: {path: paths.trace, sha256: sha256Hex(trace), bytes: trace.length},
+		hasSecret: output.redactions.length > 0 || (error?.scanned.redactions.length ?? 0) > 0,
+		contents: [
+			{path: paths.output, bytes: output.stored},
+			...(error === null ? [] : [{path: paths.errorOutput, bytes: error.scanned.stored}]),
+			{path: paths.trace, bytes: trace},
+		],
 	};
+}
+
+/** Writes what `scanCommandFiles` let through. Refuses: EVIDENCE_WRITE_FAILED. Source: R-OUT-4, E-PUB-2. */
+export function writeCommandFiles(stage: RunStage, files: CommandFiles): void {
+	for (const {path, bytes} of files.contents) {
+		stage.write(path, bytes);
+	}
 }
 
 /**
@@ -77,9 +92,11 @@ export function traceBytes(trace: readonly TraceLine[]): Buffer {
 	return Buffer.from(trace.map(line => `${canonicalJson(line)}\n`).join(''), 'utf8');
 }
 
-function storeOutput(stage: RunStage, path: string, captured: CapturedOutput, scanned: ScannedOutput): OutputFile {
+function outputFile(path: string, captured: CapturedOutput, scanned: ScannedOutput): OutputFile {
 	return {
-		...stage.write(path, scanned.stored),
+		path,
+		sha256: sha256Hex(scanned.stored),
+		bytes: scanned.stored.length,
 		seen_bytes: captured.seenBytes,
 		complete: captured.isComplete && !scanned.isDropped,
 		redactions: scanned.redactions,

@@ -5,10 +5,10 @@ import {
 	type KnownValues,
 	type ResolvedCommand,
 	type ResolvedPlan,
-	type RunStage,
 	type Stop,
-	storeCommandFiles,
+	scanCommandFiles,
 } from '../evidence/index.ts';
+import type {DeferredWrites} from './deferred-writes.ts';
 import type {Executable} from './executables.ts';
 import type {CommandOutcome, CommandRequest, StartStage, Supervisor} from './outcome.ts';
 import type {CheckoutCheck} from './ports.ts';
@@ -24,7 +24,7 @@ export type ExecutionContext = {
 	readonly preparation: Preparation;
 	readonly home: PrivateHome;
 	readonly known: KnownValues;
-	readonly stage: RunStage;
+	readonly writes: DeferredWrites;
 	readonly supervisor: Supervisor;
 	readonly control: RunControl;
 	readonly clock: Clock;
@@ -69,6 +69,7 @@ export async function executeCommands(context: ExecutionContext): Promise<Execut
 		}
 	}
 
+	context.writes.flush();
 	drift ??= await context.checkout.check.drift();
 	return {records, stop: stop ?? lateStop(context, records), ...drift};
 }
@@ -87,7 +88,9 @@ async function executeCommand(context: ExecutionContext, command: ResolvedComman
 
 	const atMs = Number((context.clock.monotonicNs() - context.runStartedNs) / 1_000_000n);
 	context.onEvent({type: 'command-started', index: command.index, id: command.id, timeoutSeconds: command.timeout_seconds, atMs});
-	const outcome = await context.supervisor.run(context.toRequest(command, executable));
+	const running = context.supervisor.run(context.toRequest(command, executable));
+	context.writes.flush();
+	const outcome = await running;
 	switch (outcome.kind) {
 		case 'start-failed':
 			return startFailed(context, command, outcome);
@@ -109,13 +112,14 @@ async function ended(
 	facts: {readonly executable: Executable; readonly outcome: Extract<CommandOutcome, {kind: 'ended'}>},
 ): Promise<Step> {
 	const {executable, outcome} = facts;
-	const stored = storeCommandFiles(context.stage, {index: command.index, ...outcome}, context.known);
+	const files = scanCommandFiles({index: command.index, ...outcome}, context.known);
+	context.writes.defer(files);
 	const record = buildCommandRecord({
 		command,
 		executable: {path: executable.recordedPath, sha256: executable.sha256},
 		ended: outcome,
 		runStartedNs: context.runStartedNs,
-		...stored,
+		...files,
 	});
 	const drift = await context.checkout.check.drift();
 	context.onEvent({
@@ -126,7 +130,7 @@ async function ended(
 		isPassed: record.passed,
 		durationMs: record.duration_ms,
 	});
-	return {record, stop: stopAfter(context, record, {drift, hasSecret: stored.hasSecret}), drift};
+	return {record, stop: stopAfter(context, record, {drift, hasSecret: files.hasSecret}), drift};
 }
 
 /** The reasons that leave the command in the prefix, in the order of shapes.ts: Stop. */

@@ -19,6 +19,7 @@ import {
 	secretRuleSet,
 } from '../evidence/index.ts';
 import {loadNative} from '../native/index.ts';
+import {DeferredWrites} from './deferred-writes.ts';
 import type {Executable} from './executables.ts';
 import {type Execution, executeCommands} from './execution.ts';
 import type {CommandRequest, Supervisor} from './outcome.ts';
@@ -117,7 +118,7 @@ async function runCommands(settled: Settled, open: {readonly ledger: LedgerWrite
 			const started = open.ledger.started({runId, planSha256: sha256Hex(request.planBytes), sourceSha: plan.source_sha});
 			const runStartedNs = clock.monotonicNs();
 			request.onEvent?.({type: 'run-started', runId, commands: plan.commands.length});
-			const execution = await executeAll(settled, {supervisor, control, home, stage: open.stage, runStartedNs});
+			const execution = await executeAll(settled, {supervisor, control, home, writes: new DeferredWrites(open.stage), runStartedNs});
 			return toManifest(settled, {execution, started, elapsedNs: clock.monotonicNs() - runStartedNs});
 		} finally {
 			control.attach(null);
@@ -132,7 +133,13 @@ async function runCommands(settled: Settled, open: {readonly ledger: LedgerWrite
 
 async function executeAll(
 	settled: Settled,
-	parts: {readonly supervisor: Supervisor; readonly control: RunControl; readonly home: PrivateHome; readonly stage: RunStage; readonly runStartedNs: bigint},
+	parts: {
+		readonly supervisor: Supervisor;
+		readonly control: RunControl;
+		readonly home: PrivateHome;
+		readonly writes: DeferredWrites;
+		readonly runStartedNs: bigint;
+	},
 ): Promise<Execution> {
 	const {request, plan, preparation, clock} = settled;
 	return executeCommands({
