@@ -3,7 +3,7 @@ import {existsSync, readdirSync, readFileSync} from 'node:fs';
 import {join} from 'node:path';
 import test from 'ava';
 import * as fc from 'fast-check';
-import {type CapturedCommand, remapTrace, storeCommandFiles, traceBytes} from '../../evidence/command-files.ts';
+import {type CapturedCommand, type CommandFiles, remapTrace, scanCommandFiles, traceBytes, writeCommandFiles} from '../../evidence/command-files.ts';
 import {noKnownValues} from '../../evidence/known-values.ts';
 import type {TraceLine} from '../../evidence/manifest-schema.ts';
 import {scanOutput} from '../../evidence/secret-scan.ts';
@@ -20,10 +20,11 @@ function chunk(kind: 'out' | 'err', offset: number, length: number): TraceLine {
 
 const captured = (text: string): CapturedCommand['output'] => ({bytes: Buffer.from(text), seenBytes: Buffer.byteLength(text), isComplete: true});
 
-function stored(command: CapturedCommand, use: (files: ReturnType<typeof storeCommandFiles>, read: (path: string) => string) => void): void {
+function stored(command: CapturedCommand, use: (files: CommandFiles, read: (path: string) => string) => void): void {
 	withEvidenceDirectory(directory => {
 		const stage = RunStage.open(directory.verification, 'run', loadNative());
-		const files = storeCommandFiles(stage, command, noKnownValues);
+		const files = scanCommandFiles(command, noKnownValues);
+		writeCommandFiles(stage, files);
 		stage.publish();
 		use(files, path => readFileSync(join(stage.runDirectory, path), 'utf8'));
 	});
@@ -106,8 +107,9 @@ test('a failed write leaves no stage and no run', t => {
 	withEvidenceDirectory(directory => {
 		const stage = RunStage.open(directory.verification, 'run', loadNative());
 		const command = {index: 0, output: captured('x'), errorOutput: null, trace: []};
-		storeCommandFiles(stage, command, noKnownValues);
-		t.throws(() => storeCommandFiles(stage, command, noKnownValues), {code: 'EVIDENCE_WRITE_FAILED'});
+		const files = scanCommandFiles(command, noKnownValues);
+		writeCommandFiles(stage, files);
+		t.throws(() => writeCommandFiles(stage, files), {code: 'EVIDENCE_WRITE_FAILED'});
 		t.deepEqual(readdirSync(directory.verification), []);
 		t.false(existsSync(stage.runDirectory));
 	});
