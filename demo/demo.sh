@@ -66,11 +66,12 @@ say '2. A root: the place for evidence' 'Only this user can read it.'
 bailiff 0 init --root "$root"
 
 say '3. A plan' \
-	'Three commands. Each has its own limit of time and output. The third is a RED: a test of something that is not written yet,' \
+	'Four commands. Each has its own limit of time and output. The last is a RED: a test of something that is not written yet,' \
 	'so it must fail with exit code 1. If it passed, the run would fail.'
 plan "$work/plan.json" \
 	'{"id": "house-rules-parse", "argv": ["node", "--check", "test/house/rules.js"], "timeout_seconds": 30, "max_output_bytes": 65536}' \
 	'{"id": "supervisor-compiles", "argv": ["cc", "-std=gnu11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "native/src/supervisor/main.c"], "timeout_seconds": 60, "max_output_bytes": 65536}' \
+	'{"id": "last-commit", "argv": ["git", "log", "-1", "--format=%H %s"], "timeout_seconds": 30, "max_output_bytes": 65536}' \
 	'{"id": "feature-not-written-yet", "argv": ["test", "-s", "demo/feature.txt"], "timeout_seconds": 10, "max_output_bytes": 4096, "expected_exit_code": 1, "purpose": "red"}'
 bailiff 0 plan check "$work/plan.json"
 
@@ -93,10 +94,12 @@ say '8. What is there' 'Both runs, and each attempt in the ledger: a run that fa
 bailiff 0 evidence list --root "$root" --owner demo --repository bailiff --issue 1
 bailiff 0 evidence show --root "$root" --owner demo --repository bailiff --issue 1 --run demo-timeout
 
-say '9. One changed byte' 'An output of the first run is edited. The reader says which file, and the exit code is 1.'
+say '9. One changed byte' 'One letter in an output of the first run is edited. The reader says which file, and the exit code is 1. Then it is put back.'
 run=$root/repositories/demo/bailiff/worktrees/issue-1/verification/demo-passed
-printf 'all is well\n' >>"$run/output/000.log"
+cp -p "$run/output/002.log" "$work/kept.log"
+printf 'X' | dd of="$run/output/002.log" conv=notrunc status=none
 bailiff 1 validate --root "$root" --repo-root "$checkout" --owner demo --repository bailiff --issue 1 --run demo-passed
+cat "$work/kept.log" >"$run/output/002.log"
 
 say 'Where it lies' "$root/repositories/demo/bailiff/worktrees/issue-1/verification"
 (cd "$run/.." && find . -type f | sort)
