@@ -89,12 +89,12 @@ function probeSubreaper(native: NativeParts): Probe {
 
 function probeProcesses(native: NativeParts): Probe[] {
 	try {
-		const {scanned, unreadable} = native.scan({ancestors: [process.pid]});
+		const {unreadable} = native.scan({ancestors: [process.pid]});
 		return [
 			unreadable.length === 0
-				? sound('proc-scan', `${scanned} processes read`)
+				? sound('proc-scan', 'every process can be read')
 				: wanting('proc-scan', 'fail', {
-						seen: `${unreadable.length} of ${scanned} processes cannot be read`,
+						seen: `${unreadable.length} processes cannot be read`,
 						mend: 'mount /proc without hidepid: mount -o remount,hidepid=0 /proc',
 					}),
 		];

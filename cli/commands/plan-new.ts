@@ -13,7 +13,7 @@ export async function planNew(call: CommandCall): Promise<Reply> {
 		repoRoot,
 		target: readPartialTarget(call.options),
 		searchPath: process.env['PATH'] ?? '',
-		home: homedir(),
+		home: homeDirectory(),
 		hasSandbox: false,
 	});
 	const written = output === null ? null : writeNewFile(output, bytes, repoRoot);
@@ -23,4 +23,13 @@ export async function planNew(call: CommandCall): Promise<Reply> {
 		text: written === null ? bytes : `wrote ${written}: ${plan.commands.map(({id}) => id).join(', ')}`,
 		...(notes.length > 0 ? {note: notes.map(note => `note: ${note}`).join('\n')} : {}),
 	};
+}
+
+/** Null for a user without HOME and without an entry in the account files, as in many containers. */
+function homeDirectory(): string | null {
+	try {
+		return homedir();
+	} catch {
+		return null;
+	}
 }
