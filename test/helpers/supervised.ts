@@ -7,7 +7,7 @@ import type {CommandOutcome, CommandRequest} from '../../runner/outcome.ts';
 export const testPath = '/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin';
 
 /** The environment variable that marks all processes of one test command. */
-const markName = 'BAILIFF_TEST_MARK';
+export const markName = 'BAILIFF_TEST_MARK';
 let marks = 0;
 
 /** One row of test/vectors/commands.json. */
