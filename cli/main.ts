@@ -1,10 +1,11 @@
 #!/usr/bin/env node
 import {version} from '../core/version.ts';
-import {guardStdout, writeFailure, writeReply} from './output.ts';
+import {guardCrashes, guardStdout, writeFailure, writeReply} from './output.ts';
 
 async function main(argv: readonly string[]): Promise<void> {
 	guardStdout();
 	let isJson = asksForJson(argv);
+	guardCrashes(isJson);
 	try {
 		if (argv[0] === '--version') {
 			process.exitCode = writeReply({exitCode: 0, json: {version}, text: version}, isJson);

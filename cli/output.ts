@@ -34,11 +34,7 @@ export function writeReply(reply: Reply, isJson: boolean): ExitCode {
 export function writeFailure(error: unknown, isJson: boolean): ExitCode {
 	if (!isBailiffError(error)) {
 		writeError(`bailiff: this is a bug of bailiff, please report it\n${stackOf(error)}`);
-		if (isJson) {
-			writeJson({error: {code: 'BUG', message: 'this is a bug of bailiff; the stack stands on stderr', details: {}}});
-		}
-
-		return exitCodes.bug;
+		return writeBug(isJson);
 	}
 
 	if (isJson) {
@@ -48,6 +44,19 @@ export function writeFailure(error: unknown, isJson: boolean): ExitCode {
 	}
 
 	return exitCodeOf(error);
+}
+
+/**
+ * Gives a crash outside of any command, which Node itself reports with its stack on stderr, our exit code and its object on stdout.
+ */
+export function guardCrashes(isJson: boolean): void {
+	process.on('uncaughtExceptionMonitor', () => {
+		const code = writeBug(isJson);
+		// Node sets 1 after this event and before the next.
+		process.once('exit', () => {
+			process.exitCode = code;
+		});
+	});
 }
 
 /**
@@ -79,6 +88,14 @@ export function stderrStream(): NodeJS.WriteStream {
 	}
 
 	return process.stderr;
+}
+
+function writeBug(isJson: boolean): ExitCode {
+	if (isJson) {
+		writeJson({error: {code: 'BUG', message: 'this is a bug of bailiff; the stack stands on stderr', details: {}}});
+	}
+
+	return exitCodes.bug;
 }
 
 function describe(error: BailiffError): string {

@@ -60,3 +60,16 @@ test('an answer that cannot be written ends with 4 and says so', async t => {
 	t.is((await ended)[0], 4);
 	closeSync(full);
 });
+
+test('a crash outside of any command ends with 70, never with the 1 of a plain no', async t => {
+	const planted = 'setInterval(() => {if (process.listenerCount("uncaughtExceptionMonitor") > 0) throw new Error("planted")}, 1)';
+	const env = {NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(planted)}`};
+	const argv = ['plan', 'check', 'test/vectors/plans/good-minimal.json'];
+	const plain = await runCli(argv, {env});
+	t.is(plain.exitCode, 70);
+	t.is(plain.stdout, '');
+	t.regex(plain.stderr, /Error: planted\n {4}at /);
+	const json = await runCli([...argv, '--json'], {env});
+	t.is(json.exitCode, 70);
+	t.like(json.json(), {error: {code: 'BUG'}});
+});
