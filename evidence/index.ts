@@ -1,6 +1,7 @@
 /** The verifier and the shapes of evidence: what `bailiff/evidence` gives. */
 export {buildClaims, claimPointers} from './claims.ts';
 export {type CapturedCommand, type CapturedOutput, type CommandFiles, scanCommandFiles, writeCommandFiles} from './command-files.ts';
+export {type JsonSchema, ledgerLineJsonSchema, manifestJsonSchema, planJsonSchema} from './json-schema.ts';
 export {KnownValues, noKnownValues} from './known-values.ts';
 export {LedgerWriter, type WrittenLine} from './ledger.ts';
 export {type LedgerEntry, type LedgerRun, type ParsedLedger, parseLedger} from './ledger-lines.ts';

@@ -44,7 +44,8 @@ export const sandboxProfileSchema = z.strictObject({
 /** A sandbox profile as a plan writes it. */
 export type SandboxProfile = z.infer<typeof sandboxProfileSchema>;
 
-const environmentSchema = z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), noNulForm).superRefine(
+/** Variables of a command. */
+export const environmentForm = z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), noNulForm).superRefine(
 	(env, context) => {
 		if (Object.hasOwn(env, 'PATH')) {
 			context.addIssue({code: 'custom', message: 'PATH is set by the "path" of the plan, not by env', path: ['PATH']});
@@ -53,19 +54,28 @@ const environmentSchema = z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/),
 	{when: ({value}) => isRecord(value)},
 );
 
+/** The words of a command. */
+export const argvForm = z
+	.array(noNulForm)
+	.min(1)
+	.max(4096)
+	.refine(argv => argv[0] !== '', {message: 'argv[0] must not be empty', when: ({value}) => Array.isArray(value)});
+
+/** A directory relative to the checkout. */
+export const cwdForm = noNulForm.refine(isCwd, 'a cwd is relative to the checkout, without empty, "." or ".." components (the single "." is the checkout)');
+
+/** Where executables are looked for. */
+export const searchPathForm = noNulForm.refine(path => path.split(':').every(entry => entry.startsWith('/')), 'every entry of path must be absolute');
+
 /** One command of a plan. */
 export const planCommandSchema = z
 	.strictObject({
 		id: commandIdForm,
-		argv: z
-			.array(noNulForm)
-			.min(1)
-			.max(4096)
-			.refine(argv => argv[0] !== '', {message: 'argv[0] must not be empty', when: ({value}) => Array.isArray(value)}),
+		argv: argvForm,
 		timeout_seconds: z.number().min(1e-9).max(3600),
 		max_output_bytes: z.int().min(0).max(1_048_576),
-		cwd: noNulForm.refine(isCwd, 'a cwd is relative to the checkout, without empty, "." or ".." components (the single "." is the checkout)').exactOptional(),
-		env: environmentSchema.exactOptional(),
+		cwd: cwdForm.exactOptional(),
+		env: environmentForm.exactOptional(),
 		expected_exit_code: z.int().min(0).max(255).exactOptional(),
 		purpose: z.enum(['check', 'red', 'green']).exactOptional(),
 		leak_timeout_seconds: z.number().min(0).max(3600).exactOptional(),
@@ -95,7 +105,7 @@ export const planSchema = z.strictObject({
 		.max(256)
 		.superRefine(refuseTwins, {when: ({value}) => Array.isArray(value)}),
 	fail_fast: z.boolean().exactOptional(),
-	path: noNulForm.refine(path => path.split(':').every(entry => entry.startsWith('/')), 'every entry of path must be absolute').exactOptional(),
+	path: searchPathForm.exactOptional(),
 	sandbox: sandboxProfileSchema.exactOptional(),
 	limits: limitsSchema.exactOptional(),
 });

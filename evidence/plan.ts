@@ -62,8 +62,8 @@ export type ResolvedPlan = {
 	readonly sandboxMode: 'required' | 'off' | 'mixed';
 };
 
-/** What to write instead, by key. */
-const hints: Readonly<Record<string, string>> = {
+/** What to write, by the name of the key. */
+export const planHints: Readonly<Record<string, string>> = {
 	schema: 'write "verification-plan/v3"',
 	owner: 'write the owner of the repository, one path component of 1 to 240 bytes that starts with a letter or digit',
 	repository: 'write the name of the repository, one path component of 1 to 240 bytes',
@@ -98,7 +98,7 @@ export function parsePlan(bytes: Uint8Array): Plan {
 		return parsed.data;
 	}
 
-	throw planInvalid(schemaProblems(parsed.error.issues, {value, path: null, hints}));
+	throw planInvalid(schemaProblems(parsed.error.issues, {value, path: null, hints: planHints}));
 }
 
 /** The same plan with every default of shapes.ts filled in; a command's own `sandbox` or `limits` replaces the plan's as a whole. Source: R-PLAN-6. */
