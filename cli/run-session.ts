@@ -1,6 +1,7 @@
 import path from 'node:path';
 import {openCheckout} from '../cache/checkout-check.ts';
 import {openGit} from '../cache/git-command.ts';
+import {locateCheckout} from '../cache/git-directory.ts';
 import type {LockWait} from '../cache/lock.ts';
 import {openRunPlace} from '../cache/run-place.ts';
 import {BailiffError} from '../core/errors.ts';
@@ -67,6 +68,11 @@ export async function runPlan(options: RunOptions): Promise<RunResult> {
 			runId: options.runId ?? null,
 			checkout: {path: options.repoRoot, check},
 			verificationDirectory: paths.verification,
+			surroundings: {
+				root: paths.root,
+				gitCommonDir: locateCheckout(options.repoRoot).commonDir,
+				secrets: (options.sensitiveFiles ?? []).map(file => toAbsolute(file)),
+			},
 			role,
 			known,
 			...(options.control === undefined ? {} : {control: options.control}),

@@ -1,7 +1,7 @@
+import {realpathSync} from 'node:fs';
 import {release} from 'node:os';
 import {type Clock, systemClock} from '../core/clock.ts';
 import {sha256Hex} from '../core/digest.ts';
-import {BailiffError} from '../core/errors.ts';
 import {version} from '../core/version.ts';
 import {
 	buildManifest,
@@ -19,6 +19,7 @@ import {
 	secretRuleSet,
 } from '../evidence/index.ts';
 import {loadNative} from '../native/index.ts';
+import {openContainment, type Surroundings, weakestContainment} from './containment.ts';
 import {DeferredWrites} from './deferred-writes.ts';
 import type {Executable} from './executables.ts';
 import {type Execution, executeCommands} from './execution.ts';
@@ -28,6 +29,7 @@ import {chooseRunId, type Preparation, plainLimits, prepareExecutables} from './
 import {createPrivateHome, type PrivateHome} from './private-home.ts';
 import {createRunControl, type RunControl} from './run-control.ts';
 import type {RunEvent} from './run-events.ts';
+import type {RunSandbox, SandboxTool} from './sandbox/sandbox.ts';
 import {startSupervisor} from './supervisor.ts';
 
 /** One run. The caller holds the issue lock from before the call until after it (C-LOCK-1). */
@@ -40,6 +42,7 @@ export type RunRequest = {
 	readonly checkout: {readonly path: string; readonly check: CheckoutCheck};
 	/** Absolute; trusted and locked by the caller. */
 	readonly verificationDirectory: string;
+	readonly surroundings: Surroundings;
 	readonly role: string | null;
 	readonly known: KnownValues;
 	readonly control?: RunControl;
@@ -62,7 +65,7 @@ type Settled = {
 /**
  * Runs a plan in custody against its exact commit and publishes the evidence; a failed run is published too, as failed.
  *
- * Refuses before anything runs (exit 3): RUN_SANDBOX_UNAVAILABLE, RUN_SANDBOX_LIMIT, RUN_SECRET_IN_PLAN, RUN_SOURCE_MISMATCH,
+ * Refuses before anything runs (exit 3): the RUN_SANDBOX_ codes, RUN_SECRET_IN_PLAN, RUN_SOURCE_MISMATCH,
  * RUN_CHECKOUT_DIRTY, RUN_EXECUTABLE_MISSING, RUN_NATIVE_MISSING, EVIDENCE_RUN_EXISTS.
  * Throws EVIDENCE_WRITE_FAILED when the evidence cannot be written: no run then stands under the id.
  * Durability: when it resolves, the run and its two ledger lines survive a power loss.
@@ -72,7 +75,7 @@ export async function runPlan(request: RunRequest): Promise<PublishedRun> {
 	const clock = request.clock ?? systemClock;
 	const plan = resolvePlan(request.plan);
 	const runId = chooseRunId(request.runId, clock);
-	refuseSandbox(plan);
+	refuseLimits(plan);
 	loadNative();
 	scanPlan(request.plan, request.planBytes, request.known);
 	const {tree} = await request.checkout.check.verify(plan.source_sha);
@@ -108,18 +111,14 @@ async function runSettled(settled: Settled, ledger: LedgerWriter): Promise<Publi
 }
 
 async function runCommands(settled: Settled, open: {readonly ledger: LedgerWriter; readonly stage: RunStage}): Promise<Manifest> {
-	const {request, plan, runId, clock} = settled;
+	const {request, clock} = settled;
 	const control = request.control ?? createRunControl();
 	const home = createPrivateHome();
 	try {
 		const supervisor = await startSupervisor({clock});
 		try {
 			control.attach(supervisor);
-			const started = open.ledger.started({runId, planSha256: sha256Hex(request.planBytes), sourceSha: plan.source_sha});
-			const runStartedNs = clock.monotonicNs();
-			request.onEvent?.({type: 'run-started', runId, commands: plan.commands.length});
-			const execution = await executeAll(settled, {supervisor, control, home, writes: new DeferredWrites(open.stage), runStartedNs});
-			return toManifest(settled, {execution, started, elapsedNs: clock.monotonicNs() - runStartedNs});
+			return await runContained(settled, {...open, supervisor, control, home});
 		} finally {
 			control.attach(null);
 			await supervisor.close();
@@ -131,15 +130,34 @@ async function runCommands(settled: Settled, open: {readonly ledger: LedgerWrite
 	}
 }
 
+type RunParts = {
+	readonly ledger: LedgerWriter;
+	readonly stage: RunStage;
+	readonly supervisor: Supervisor;
+	readonly control: RunControl;
+	readonly home: PrivateHome;
+};
+
+async function runContained(settled: Settled, parts: RunParts): Promise<Manifest> {
+	const {request, plan, runId, clock, preparation} = settled;
+	const {verificationDirectory, surroundings, checkout} = request;
+	const sandbox = await openContainment({plan, preparation, verificationDirectory, surroundings, checkout: checkout.path, home: parts.home}, parts.supervisor);
+	try {
+		const started = parts.ledger.started({runId, planSha256: sha256Hex(request.planBytes), sourceSha: plan.source_sha});
+		const runStartedNs = clock.monotonicNs();
+		request.onEvent?.({type: 'run-started', runId, commands: plan.commands.length});
+		const execution = await executeAll(settled, {...parts, writes: new DeferredWrites(parts.stage), sandbox, runStartedNs});
+		return toManifest(settled, {execution, started, tool: sandbox.tool, elapsedNs: clock.monotonicNs() - runStartedNs});
+	} finally {
+		if (!(await sandbox.close())) {
+			request.onEvent?.({type: 'warning', message: 'a control group of the run could not be removed'});
+		}
+	}
+}
+
 async function executeAll(
 	settled: Settled,
-	parts: {
-		readonly supervisor: Supervisor;
-		readonly control: RunControl;
-		readonly home: PrivateHome;
-		readonly writes: DeferredWrites;
-		readonly runStartedNs: bigint;
-	},
+	parts: RunParts & {readonly writes: DeferredWrites; readonly sandbox: RunSandbox; readonly runStartedNs: bigint},
 ): Promise<Execution> {
 	const {request, plan, preparation, clock} = settled;
 	return executeCommands({
@@ -150,32 +168,40 @@ async function executeAll(
 		checkout: request.checkout,
 		known: request.known,
 		onEvent: request.onEvent ?? (() => undefined),
-		toRequest: (command, executable) => toCommandRequest(settled, {command, executable, home: parts.home}),
+		toRequest: (command, executable) => toCommandRequest(settled, {command, executable, home: parts.home, sandbox: parts.sandbox}),
 	});
 }
 
 function toCommandRequest(
 	settled: Settled,
-	parts: {readonly command: ResolvedCommand; readonly executable: Executable; readonly home: PrivateHome},
+	parts: {readonly command: ResolvedCommand; readonly executable: Executable; readonly home: PrivateHome; readonly sandbox: RunSandbox},
 ): CommandRequest {
 	const {command, executable, home} = parts;
+	const {sandbox, limits} = parts.sandbox.prepare(command);
 	return {
 		executable: executable.program,
 		argv: command.argv,
-		checkout: settled.request.checkout.path,
+		// Inside, a link on the way to the checkout need not be there.
+		checkout: sandbox === null ? settled.request.checkout.path : realpathSync(settled.request.checkout.path),
 		cwd: command.cwd,
 		env: {PATH: settled.plan.path, HOME: home.home, TMPDIR: home.tmp, LANG: 'C.UTF-8', LC_ALL: 'C.UTF-8', TZ: 'UTC', ...command.env},
 		timeoutNs: secondsToNs(command.timeout_seconds),
 		leakTimeoutNs: command.leak_timeout_seconds === null ? null : secondsToNs(command.leak_timeout_seconds),
 		maxOutputBytes: command.max_output_bytes,
 		streams: command.streams,
-		limits: plainLimits(command, process.geteuid?.() ?? -1),
+		limits: sandbox === null ? plainLimits(command, effectiveUid()) : limits,
+		sandbox,
 	};
 }
 
 function toManifest(
 	settled: Settled,
-	facts: {readonly execution: Execution; readonly started: {readonly n: number; readonly sha256: string; readonly atMs: number}; readonly elapsedNs: bigint},
+	facts: {
+		readonly execution: Execution;
+		readonly started: {readonly n: number; readonly sha256: string; readonly atMs: number};
+		readonly tool: SandboxTool | null;
+		readonly elapsedNs: bigint;
+	},
 ): Manifest {
 	const {request, plan, runId, tree} = settled;
 	const {execution, started} = facts;
@@ -191,7 +217,7 @@ function toManifest(
 			tracked_changes_after: execution.trackedChanges,
 		},
 		producer: {version, role: request.role},
-		environment: {arch: process.arch, kernel: release(), node: process.version, containment: 'descent', tool: null},
+		environment: {arch: process.arch, kernel: release(), node: process.version, containment: weakestContainment(plan), tool: facts.tool},
 		secretRules: secretRuleSet,
 		ledger: {n: started.n, sha256: started.sha256},
 		startedWallMs: started.atMs,
@@ -201,19 +227,14 @@ function toManifest(
 	});
 }
 
-function refuseSandbox(plan: ResolvedPlan): void {
-	const wanting = plan.commands.find(command => command.sandbox.mode !== 'off');
-	if (wanting !== undefined) {
-		throw new BailiffError(
-			'RUN_SANDBOX_UNAVAILABLE',
-			`command ${wanting.id} asks for the sandbox (the default), which is not available yet: write "sandbox": {"mode": "off"} to run without one`,
-			{details: {command: wanting.id}},
-		);
+function refuseLimits(plan: ResolvedPlan): void {
+	for (const command of plan.commands.filter(({sandbox}) => sandbox.mode === 'off')) {
+		plainLimits(command, effectiveUid());
 	}
+}
 
-	for (const command of plan.commands) {
-		plainLimits(command, process.geteuid?.() ?? -1);
-	}
+function effectiveUid(): number {
+	return process.geteuid?.() ?? -1;
 }
 
 function storePrimitives(): StorePrimitives {

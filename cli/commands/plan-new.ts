@@ -14,7 +14,7 @@ export async function planNew(call: CommandCall): Promise<Reply> {
 		target: readPartialTarget(call.options),
 		searchPath: process.env['PATH'] ?? '',
 		home: homeDirectory(),
-		hasSandbox: false,
+		hasSandbox: true,
 	});
 	const written = output === null ? null : writeNewFile(output, bytes, repoRoot);
 	return {

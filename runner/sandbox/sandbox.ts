@@ -1,4 +1,4 @@
-import {existsSync} from 'node:fs';
+import {existsSync, realpathSync} from 'node:fs';
 import {BailiffError} from '../../core/errors.ts';
 import type {Limits, ResolvedLimits, ResolvedSandbox} from '../../evidence/index.ts';
 import type {CommandRequest, ResourceLimits, SandboxRequest, Supervisor} from '../outcome.ts';
@@ -7,14 +7,16 @@ import {findSandboxTool, type SandboxTool, sandboxArguments} from './bubblewrap.
 import {openRunCgroup, type RunCgroup} from './cgroup.ts';
 import {lookFromHost} from './host-sight.ts';
 import {type HostView, readHostView} from './host-view.ts';
-import {type LimitPlan, planLimits} from './limits.ts';
-import {planMounts} from './mounts.ts';
+import {defaultLimits, type LimitPlan, planLimits} from './limits.ts';
+import {isVisible, type Mount, planMounts} from './mounts.ts';
 import {parseObservation} from './observation.ts';
 import {judgeObservation} from './observe.ts';
 import {placeOrNull} from './places.ts';
 import {type ResolvedProfile, resolveProfile, type SandboxFacts} from './profile.ts';
 import {createFilter} from './seccomp.ts';
 import {filterArchitectures} from './syscalls.ts';
+
+export type {SandboxTool} from './bubblewrap.ts';
 
 /** The part of a resolved command that decides about its sandbox. */
 export type SandboxedCommand = {readonly sandbox: ResolvedSandbox; readonly limits: ResolvedLimits};
@@ -32,6 +34,8 @@ export type RunSandbox = {
 	 * Refuses: RUN_SANDBOX_PATH, RUN_SANDBOX_LIMIT, RUN_SANDBOX_UNMET.
 	 */
 	readonly prepare: (command: SandboxedCommand) => Containment;
+	/** Whether a path of the host, through all of its links, is seen by this command. Always true with mode off. */
+	readonly shows: (command: SandboxedCommand, path: string) => boolean;
 	/**
 	 * Builds each different sandbox of the plan once and lets it be judged, before anything starts (S-PLAN-3).
 	 *
@@ -88,6 +92,7 @@ export async function openRunSandbox(options: RunSandboxOptions): Promise<RunSan
 	return {
 		tool,
 		prepare: command => maker.prepare(command),
+		shows: (command, path) => maker.shows(command, path),
 		async rehearse(supervisor, all) {
 			await rehearseAll(supervisor, all, {maker, facts});
 		},
@@ -105,7 +110,7 @@ function unconfined(userId: number, commands: readonly SandboxedCommand[]): RunS
 		prepare(command);
 	}
 
-	return {tool: null, prepare, rehearse: async () => undefined, close: async () => true};
+	return {tool: null, prepare, shows: () => true, rehearse: async () => undefined, close: async () => true};
 }
 
 function askedLimits(limits: ResolvedLimits): Limits {
@@ -135,7 +140,7 @@ class ContainmentMaker {
 	}
 
 	prepare(command: SandboxedCommand): Containment {
-		const {options, profiles, cgroup} = this.#parts;
+		const {cgroup} = this.#parts;
 		const limits = this.planLimits(command);
 		if (command.sandbox.mode === 'off') {
 			return {sandbox: null, limits: limits.resource};
@@ -145,15 +150,32 @@ class ContainmentMaker {
 			throw new BailiffError('RUN_SANDBOX_LIMIT', 'the kernel did not take the limits of the control group: run "bailiff doctor"');
 		}
 
-		const profile = profiles.get(JSON.stringify(command.sandbox)) ?? resolveProfile(command.sandbox, options.facts);
-		return {sandbox: this.#request(profile, limits, askedLimits(command.limits)), limits: limits.resource};
+		return {sandbox: this.#request(this.#profile(command), limits, askedLimits(command.limits)), limits: limits.resource};
+	}
+
+	shows(command: SandboxedCommand, path: string): boolean {
+		if (command.sandbox.mode === 'off') {
+			return true;
+		}
+
+		const mounts = this.#mounts(this.#profile(command), defaultLimits.tmp_bytes).mounts;
+		return isVisible(mounts, path) && isVisible(mounts, realpathSync(path));
+	}
+
+	#profile(command: SandboxedCommand): ResolvedProfile {
+		return this.#parts.profiles.get(JSON.stringify(command.sandbox)) ?? resolveProfile(command.sandbox, this.#parts.options.facts);
+	}
+
+	#mounts(profile: ResolvedProfile, tmpBytes: number): {readonly view: HostView; readonly mounts: readonly Mount[]} {
+		const {facts, supervisor} = this.#parts.options;
+		const view = this.#view(profile);
+		return {view, mounts: planMounts({profile, facts, view, tmpBytes, supervisor})};
 	}
 
 	#request(profile: ResolvedProfile, limits: LimitPlan, asked: Limits): SandboxRequest {
 		const {options, tool, cgroup} = this.#parts;
-		const {facts, supervisor} = options;
-		const view = this.#view(profile);
-		const mounts = planMounts({profile, facts, view, tmpBytes: limits.tmpBytes, supervisor});
+		const {facts} = options;
+		const {view, mounts} = this.#mounts(profile, limits.tmpBytes);
 		const filter = createFilter({architecture: architecture(), network: profile.network, nested: profile.nested, isRoot: facts.userId === 0});
 		const writable = [...profile.write.map(place => place.path), facts.privateHome, facts.privateTmp, ...view.privateDirectories];
 		const dotGit = placeOrNull(facts.git.dotGit);

@@ -59,6 +59,7 @@ export async function runCommands(ground: Ground, commands: readonly TestCommand
 			runId: change.runId ?? null,
 			checkout: {path: ground.repository.path, check},
 			verificationDirectory: place.paths.verification,
+			surroundings: {root: ground.root, gitCommonDir: path.join(ground.repository.path, '.git'), secrets: []},
 			role: null,
 			known: new KnownValues(change.known ?? []),
 			control: change.control ?? createRunControl(),

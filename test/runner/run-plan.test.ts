@@ -159,10 +159,10 @@ test('a produced program is found and digested at its own start', async t => {
 
 const refusals: ReadonlyArray<{readonly title: string; readonly code: ErrorCode; readonly commands: readonly TestCommand[]; readonly change?: RunChange}> = [
 	{
-		title: 'the sandbox that is asked for by saying nothing is refused while it is not there',
-		code: 'RUN_SANDBOX_UNAVAILABLE',
+		title: 'a sandbox that would let commands write everywhere',
+		code: 'RUN_SANDBOX_PATH',
 		commands: [shell('a', 'exit 0')],
-		change: {plan: {sandbox: undefined}},
+		change: {plan: {sandbox: {mode: 'required', filesystem: {write: ['/']}}}},
 	},
 	{title: 'a missing program refuses the whole plan', code: 'RUN_EXECUTABLE_MISSING', commands: [shell('a', 'exit 0'), {id: 'b', argv: ['no-such-program']}]},
 	{title: 'a sensitive value in argv refuses the run', code: 'RUN_SECRET_IN_PLAN', commands: [shell('a', 'echo opensesame')], change: {known: ['opensesame']}},
