@@ -1,5 +1,18 @@
 import {execFileSync} from 'node:child_process';
-import {appendFileSync, chmodSync, chownSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync} from 'node:fs';
+import {
+	appendFileSync,
+	chmodSync,
+	chownSync,
+	linkSync,
+	mkdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	symlinkSync,
+	truncateSync,
+	utimesSync,
+	writeFileSync,
+} from 'node:fs';
 import {createServer} from 'node:net';
 import {join} from 'node:path';
 import test, {type ExecutionContext} from 'ava';
@@ -40,6 +53,25 @@ test('validateRun() with requirePassed names a run that did not pass and still c
 	const answer = await validate(copyOf(t), {requirePassed: true});
 	t.is(answer.verdict, 'valid-v3');
 	t.deepEqual(findings(answer), ['EVIDENCE_NOT_PASSED manifest.json /result']);
+});
+
+test('validateRun() finds a failed run without any executed command consistent', async t => {
+	const copy = copyOf(t);
+	const stop = {reason: 'start_failed', command: {index: 0, id: 'unit'}, errno: 'EAGAIN', stage: 'fork', signal: null, termination: null} as const;
+	copy.rewrite({...exampleManifest(), commands: [], claims: [], stop});
+	rmSync(copy.path('output'), {recursive: true});
+	copy.write('plan.json', readFileSync(copy.path('plan.json')));
+	const answer = await validate(copy);
+	t.deepEqual([answer.verdict, answer.result, answer.problems], ['valid-v3', 'failed', []]);
+});
+
+test('validateRun() takes no evidence from the times of files', async t => {
+	const copy = copyOf(t);
+	for (const name of ['manifest.json', 'plan.json', 'output/000.log']) {
+		utimesSync(copy.path(name), 0, 0);
+	}
+
+	t.is((await validate(copy)).verdict, 'valid-v3');
 });
 
 const log = 'output/000.log';
