@@ -13,6 +13,3 @@ export type CheckoutCheck = {
 	/** True when the checkout is the issue worktree of the root (shapes.ts: source.checkout). */
 	readonly isCanonical: boolean;
 };
-
-/** The issue lock of C-LOCK-1, held for the whole run. */
-export type IssueLock = {readonly path: string; readonly release: () => Promise<void>};
