@@ -1,3 +1,18 @@
+export {type Admission, type AdmissionSnapshot, type ApprovalRule, admit, assertSameSnapshot, issueBodySha256, readAdmission} from './approval.ts';
+export type {
+	Account,
+	AdvertisedRefs,
+	Approval,
+	ApprovalKind,
+	Authority,
+	Branch,
+	GitAccess,
+	Issue,
+	ProviderKind,
+	Repository,
+	RepositoryRef,
+} from './authority.ts';
+export {type Base, type BaseQuestion, type BaseRelation, type BaseSource, chooseBase, readBaseRelation} from './base-choice.ts';
 export {type CheckoutOptions, noCommit, openCheckout} from './checkout-check.ts';
 export {type CheckoutFacts, planCheckoutFacts} from './checkout-facts.ts';
 export {type Git, type GitAnswer, type GitOptions, type GitRequest, openGit} from './git-command.ts';
@@ -5,5 +20,7 @@ export {contractSuffix, type IssuePaths, issuePaths, type RepositoryPaths, type 
 export {FileLock, type LockKind, type LockWait} from './lock.ts';
 export type {LockHolder} from './lock-holders.ts';
 export {type HeldLock, LockSession} from './lock-session.ts';
+export {confirmAccount, createProfile, type Profile, type ProfileDocument, providerKindOf, readProfile, readProfileToken, tokenKeyOf} from './profile.ts';
 export {contractPathOf, type InitResult, initRoot, openRoot, rootOf} from './root.ts';
 export {openRunPlace, type RunPlace, type RunPlaceRequest, readRunPlace} from './run-place.ts';
+export {createTrustedFile, documentBytes, type FileRefusals, readDocument, readTrustedFile, replaceDocument, type TrustedFile} from './trusted-file.ts';
