@@ -25,4 +25,12 @@ export const evidenceCommands: readonly CommandSpec[] = [
 		example: 'bailiff evidence show --root /srv/bailiff --target acme/widget#7 --run 20260801-120000-4f2a9c1e --output unit',
 		load: async () => (await import('../commands/evidence-show.ts')).evidenceShow,
 	},
+	{
+		path: 'evidence schema',
+		summary: 'print the JSON Schema of a manifest, or of a line of the ledger',
+		arguments: [],
+		options: [{name: 'document', kind: 'text', value: 'DOCUMENT', summary: 'manifest (default) or ledger-line', choices: ['manifest', 'ledger-line']}],
+		example: 'bailiff evidence schema > evidence-manifest.schema.json',
+		load: async () => (await import('../commands/evidence-schema.ts')).evidenceSchema,
+	},
 ];

@@ -12,6 +12,14 @@ export const planCommands: readonly CommandSpec[] = [
 		load: async () => (await import('../commands/plan-check.ts')).planCheck,
 	},
 	{
+		path: 'plan schema',
+		summary: 'print the JSON Schema of a plan',
+		arguments: [],
+		options: [],
+		example: 'bailiff plan schema > verification-plan.schema.json',
+		load: async () => (await import('../commands/plan-schema.ts')).planSchema,
+	},
+	{
 		path: 'plan new',
 		summary: 'write a first plan for a checkout: its tools are found, its tests named',
 		arguments: [],
