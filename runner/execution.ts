@@ -63,15 +63,16 @@ export async function executeCommands(context: ExecutionContext): Promise<Execut
 		}
 
 		stop = step.stop;
-		drift = step.drift;
+		drift = step.drift ?? drift;
 		if (stop !== null || (step.record !== null && !goesOn(context.plan, step.record))) {
 			break;
 		}
 	}
 
 	context.writes.flush();
-	drift ??= await context.checkout.check.drift();
-	return {records, stop: stop ?? lateStop(context, records), ...drift};
+	// The state after the last executed command; where none was, the preparation has just proved that it is the commit.
+	const {head, trackedChanges} = drift ?? {head: context.plan.source_sha, trackedChanges: 0};
+	return {records, stop: stop ?? lateStop(context, records), head, trackedChanges};
 }
 
 async function executeCommand(context: ExecutionContext, command: ResolvedCommand): Promise<Step> {
