@@ -25,6 +25,10 @@ export type GitRequest = {
 	readonly timeoutMs?: number;
 	/** Values that must not show in an error. */
 	readonly secrets?: readonly string[];
+	/** Ends git; what it carries as reason is thrown. */
+	readonly signal?: AbortSignal;
+	/** What git makes is for its owner alone, whatever our own mask is (C-TRUST-6). */
+	readonly isPrivate?: boolean;
 };
 
 /** The answer of a git command whose exit code was accepted. */
@@ -149,6 +153,7 @@ export function scrubGitText(text: string, secrets: readonly string[] = []): str
 }
 
 async function runGit(path: string, request: GitRequest & {readonly timeoutMs: number}): Promise<GitAnswer> {
+	request.signal?.throwIfAborted();
 	const result = await spawnProgram({
 		file: path,
 		args: gitArguments(request),
@@ -160,7 +165,10 @@ async function runGit(path: string, request: GitRequest & {readonly timeoutMs: n
 		graceMs: killGraceMs,
 		...(request.input === undefined ? {} : {input: request.input}),
 		...(request.descriptors === undefined ? {} : {descriptors: request.descriptors}),
+		...(request.signal === undefined ? {} : {signal: request.signal}),
+		...(request.isPrivate === true ? {umask: 0o077} : {}),
 	});
+	request.signal?.throwIfAborted();
 	return acceptAnswer(path, request, result);
 }
 

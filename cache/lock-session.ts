@@ -5,11 +5,14 @@ import {FileLock, type LockKind, type LockWait} from './lock.ts';
 /** A lock that one workflow holds. */
 export type HeldLock = {
 	readonly kind: LockKind;
+	/** Where its file lies now. */
 	readonly path: string;
 	/** For a child's stdio list (C-HARD-5). Never close it directly. */
 	readonly fd: number;
 	/** Returns only while this lock and every outer one are held. Refuses: CACHE_LOCK_ORDER, CACHE_LOCK_REPLACED, CACHE_PATH_UNTRUSTED. */
 	readonly assertHeld: () => void;
+	/** Follows the lock file to where a publication renamed it. Refuses: CACHE_LOCK_REPLACED. */
+	readonly moveTo: (path: string) => void;
 	/** Gives it back, and whatever was taken inside it before that. Further calls do nothing. */
 	readonly release: () => Promise<void>;
 };
@@ -19,13 +22,16 @@ type Taken = {readonly kind: LockKind; readonly lock: FileLock};
 /** What may be taken while that is the innermost lock. Absent: nothing. */
 const inner: {readonly [outer in LockKind | 'none']: readonly LockKind[]} = {
 	none: ['bootstrap', 'repository', 'issue'],
-	bootstrap: ['repository'],
+	bootstrap: ['staging', 'repository'],
+	// C-BOOT-9: the directory that stands there already has a repository lock of its own.
+	staging: ['repository'],
 	issue: ['repository'],
 	repository: [],
 };
 
 /**
- * The locks of one workflow on one repository, in the only orders there are: bootstrap then repository, issue then repository, repository alone.
+ * The locks of one workflow on one repository, in the only orders there are: bootstrap (then staging) then repository, issue then repository,
+ * repository alone.
  *
  * Taking one in any other order, twice, or two at once is refused with CACHE_LOCK_ORDER before any file is opened. The directories of the lock
  * files must be checked already. Source: C-LOCK-2, C-LOCK-3, C-LOCK-6.
@@ -42,6 +48,11 @@ export class LockSession {
 	/** Takes the lock under which a new mirror is made. Refuses: CACHE_LOCK_ORDER and as `FileLock.acquire`. */
 	bootstrap(wait: LockWait = {}): Promise<HeldLock> {
 		return this.#take('bootstrap', this.#paths.bootstrapLock, wait);
+	}
+
+	/** Takes the lock of a staging directory of this run, inside of bootstrap. Refuses: CACHE_LOCK_ORDER and as `FileLock.acquire`. Source: C-BOOT-3. */
+	staging(stagingLock: string): Promise<HeldLock> {
+		return this.#take('staging', stagingLock, {});
 	}
 
 	/** Takes the lock under which mirror and registrations change. Refuses: CACHE_LOCK_ORDER and as `FileLock.acquire`. */
@@ -108,8 +119,13 @@ export class LockSession {
 		const {lock} = taken;
 		return {
 			kind: taken.kind,
-			path: lock.path,
+			get path() {
+				return lock.path;
+			},
 			fd: lock.fd,
+			moveTo: path => {
+				lock.moveTo(path);
+			},
 			assertHeld: () => {
 				outer?.assertHeld();
 				lock.assertHeld();

@@ -7,8 +7,8 @@ import {loadNative} from '../native/index.ts';
 import {holdersText, type LockHolder, lockHolders} from './lock-holders.ts';
 import {checkPrivateFile, checkPrivateFileStatus} from './trust.ts';
 
-/** The three locks of a repository (C-LOCK-2). */
-export type LockKind = 'bootstrap' | 'repository' | 'issue';
+/** The three locks of a repository (C-LOCK-2), and that of a staging directory, which becomes the repository lock by publication (C-BOOT-3). */
+export type LockKind = 'bootstrap' | 'staging' | 'repository' | 'issue';
 
 /** How long to wait, and whom to tell. */
 export type LockWait = {
@@ -32,13 +32,13 @@ const unsupportedErrnos: ReadonlySet<string | null> = new Set(['ENOLCK', 'EBADF'
  * (C-LOCK-6). A child that gets the descriptor keeps the lock until it ends (C-HARD-5).
  */
 export class FileLock {
-	readonly path: string;
 	/** For a child's stdio list. Never close it directly. */
 	readonly fd: number;
+	#path: string;
 	#isHeld = true;
 
 	private constructor(path: string, fd: number) {
-		this.path = path;
+		this.#path = path;
 		this.fd = fd;
 	}
 
@@ -61,6 +61,21 @@ export class FileLock {
 			lock.close();
 			throw error;
 		}
+	}
+
+	/** Where the lock file lies now. */
+	get path(): string {
+		return this.#path;
+	}
+
+	/**
+	 * Says that a directory above the lock file was renamed, so that it lies at `path` now; the lock itself went with it.
+	 *
+	 * Refuses: CACHE_LOCK_REPLACED where another file, or none, lies there. Source: C-BOOT-6.
+	 */
+	moveTo(path: string): void {
+		this.#path = path;
+		this.assertHeld();
 	}
 
 	get isHeld(): boolean {

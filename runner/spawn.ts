@@ -19,6 +19,10 @@ export type ProgramRequest = {
 	readonly timeoutMs: number;
 	/** From TERM to KILL, for the whole process group. */
 	readonly graceMs: number;
+	/** File mode creation mask of the program; ours where absent. */
+	readonly umask?: number;
+	/** Ends the program as a timeout does. */
+	readonly signal?: AbortSignal;
 };
 
 /** What became of a program: data, never thrown. `exitCode` and `signal` are both null when it did not start. */
@@ -51,18 +55,22 @@ export function isStartedHere(pid: number): boolean {
 export async function spawnProgram(request: ProgramRequest): Promise<ProgramResult> {
 	// Loaded on first use: execa alone costs more than the rest of bailiff's start (R-PERF-5).
 	const {execa} = await import('execa');
-	const subprocess = execa(request.file, request.args, programOptions(request));
+	const subprocess = withUmask(request.umask, () => execa(request.file, request.args, programOptions(request)));
 	const {pid} = subprocess;
 	noteStarted(pid);
 	let didTimeOut = false;
 	let killTimer: NodeJS.Timeout | undefined;
-	const timer = setTimeout(() => {
-		didTimeOut = true;
+	const end = (): void => {
 		killGroup(pid, 'SIGTERM');
-		killTimer = setTimeout(() => {
+		killTimer ??= setTimeout(() => {
 			killGroup(pid, 'SIGKILL');
 		}, request.graceMs);
+	};
+	const timer = setTimeout(() => {
+		didTimeOut = true;
+		end();
 	}, request.timeoutMs);
+	request.signal?.addEventListener('abort', end);
 
 	try {
 		const result = await subprocess;
@@ -70,7 +78,22 @@ export async function spawnProgram(request: ProgramRequest): Promise<ProgramResu
 	} finally {
 		clearTimeout(timer);
 		clearTimeout(killTimer);
+		request.signal?.removeEventListener('abort', end);
 		startedPids.delete(pid ?? 0);
+	}
+}
+
+/** The mask belongs to the whole process, but starting a program is synchronous: nothing else of ours is made meanwhile. */
+function withUmask<Started>(umask: number | undefined, start: () => Started): Started {
+	if (umask === undefined) {
+		return start();
+	}
+
+	const before = process.umask(umask);
+	try {
+		return start();
+	} finally {
+		process.umask(before);
 	}
 }
 
