@@ -1,5 +1,6 @@
+import {shellWord} from '../../cache/remedy.ts';
 import {systemClock} from '../../core/clock.ts';
-import type {Stop} from '../../evidence/manifest-schema.ts';
+import type {Manifest, Stop} from '../../evidence/manifest-schema.ts';
 import {createRunControl} from '../../runner/run-control.ts';
 import {readContractPath, toAbsolute} from '../arguments.ts';
 import type {CommandCall, Reply} from '../command-spec.ts';
@@ -36,7 +37,7 @@ export async function run(call: CommandCall): Promise<Reply> {
 			},
 			onEvent: event => progress?.onEvent(event),
 		});
-		return toReply(result);
+		return toReply(result, options);
 	} finally {
 		clearInterval(timer);
 		signals.release();
@@ -56,7 +57,7 @@ function readRunOptions({options}: CommandCall): RunOptions {
 	};
 }
 
-function toReply(result: RunResult): Reply {
+function toReply(result: RunResult, options: RunOptions): Reply {
 	const {manifest, manifestSha256, artifactRoot, runDirectory} = result;
 	const tails = manifest.result === 'passed' ? [] : failingTails(manifest, runDirectory);
 	return {
@@ -75,9 +76,15 @@ function toReply(result: RunResult): Reply {
 			...(manifest.stop === null ? [] : [`stopped: ${stopText(manifest.stop)}`]),
 			`evidence ${runDirectory}`,
 			`manifest sha256 ${manifestSha256}`,
+			`check it: ${validateCommand(manifest, options)}`,
 		].join('\n'),
 		...(tails.length === 0 ? {} : {note: tailText(tails)}),
 	};
+}
+
+function validateCommand({target, run_id: runId}: Manifest, options: RunOptions): string {
+	const words = ['bailiff', 'validate', '--contract-path', options.contractPath, '--repo-root', options.repoRoot];
+	return [...words, '--target', `${target.owner}/${target.repository}#${target.issue}`, '--run', runId].map(word => shellWord(word)).join(' ');
 }
 
 function exitCodeOfRun(result: 'passed' | 'failed', stop: Stop | null): ExitCode {

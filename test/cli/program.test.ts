@@ -1,6 +1,8 @@
 import test from 'ava';
+import {array, assert, constantFrom, oneof, property, string} from 'fast-check';
 import {catalogue, groupSummaries} from '../../cli/catalogue/index.ts';
 import {type Parsed, parseCommandLine} from '../../cli/program.ts';
+import {BailiffError} from '../../core/errors.ts';
 
 function call(argv: readonly string[]): Extract<Parsed, {kind: 'call'}> {
 	const parsed = parseCommandLine(argv);
@@ -49,4 +51,20 @@ for (const spec of catalogue) {
 test('every group has a summary and the other way round', t => {
 	const groups = new Set(catalogue.filter(({path}) => path.includes(' ')).map(({path}) => path.split(' ')[0]));
 	t.deepEqual(groups, new Set(Object.keys(groupSummaries)));
+});
+
+test('whatever stands on a command line is a call, a help or wrong use, and never anything else', t => {
+	const words = catalogue.flatMap(({path, options}) => [...path.split(' '), ...options.map(({name}) => `--${name}`)]);
+	const word = oneof(constantFrom(...words, '--json', '--help', '--version', '--', '-', '', '--=', '--root='), string());
+	assert(
+		property(array(word, {maxLength: 8}), argv => {
+			try {
+				return ['call', 'text'].includes(parseCommandLine(argv).kind);
+			} catch (error) {
+				return error instanceof BailiffError && error.code === 'CLI_USAGE';
+			}
+		}),
+		{numRuns: 500},
+	);
+	t.pass();
 });

@@ -1,7 +1,8 @@
+import {execFileSync} from 'node:child_process';
 import {readFileSync, writeFileSync} from 'node:fs';
 import path from 'node:path';
 import test from 'ava';
-import {runCli} from '../helpers/run-cli.ts';
+import {cliPath, runCli} from '../helpers/run-cli.ts';
 import {RunGround} from '../helpers/run-ground.ts';
 import {temporaryDirectory} from '../helpers/temporary-directory.ts';
 
@@ -13,11 +14,18 @@ test('a plan runs, its evidence is published, and validate says valid-v3', async
 	const {exitCode, stdout, stderr} = await ground.run(plan, '--run-id', 'r1', '--role', 'tester');
 	t.is(exitCode, 0, stderr);
 	const directory = ground.runDirectory('r1');
-	t.regex(stdout, new RegExp(`^passed: run r1, 2 of 2 executed commands passed\nevidence ${directory}\nmanifest sha256 [0-9a-f]{64}\n$`));
+	t.regex(
+		stdout,
+		new RegExp(
+			`^passed: run r1, 2 of 2 executed commands passed\nevidence ${directory}\nmanifest sha256 [0-9a-f]{64}\ncheck it: bailiff validate .* --run r1\n$`,
+		),
+	);
 	t.regex(stderr, /^run r1: 2 commands\n\[1\/2\] unit: started, deadline 60 s\n\[1\/2\] unit: passed, .*\n.*\n.*\nrun r1: evidence published, passed\n$/);
 	t.deepEqual(readFileSync(path.join(directory, 'plan.json')), readFileSync(plan));
 	const validated = await ground.validate('r1', '--require-passed');
 	t.is(validated.exitCode, 0, validated.stdout);
+	const copied = /^check it: (.*)$/m.exec(stdout)?.[1] ?? '';
+	t.is(execFileSync('sh', ['-c', `bailiff() { '${process.execPath}' '${cliPath}' "$@"; }; ${copied}`], {encoding: 'utf8'}), validated.stdout);
 	t.regex(validated.stdout, /^valid-v3: the evidence of run r1 holds; the run passed\n/);
 	t.like((await ground.validate('r1', '--json')).json(), {
 		verdict: 'valid-v3',
