@@ -114,11 +114,19 @@ export function encodeRun(request: CommandRequest, seq: number): Buffer | null {
 	return payload.length > maxRequestBytes ? null : frame(1, payload);
 }
 
-const controls = {interrupt: 2, kill: 3, release: 5, drop: 7} as const;
+const controls = {interrupt: 2, kill: 3} as const;
+const sandboxControls = {release: 5, drop: 7} as const;
 
-/** A frame without payload: ends the running command by the ladder or straight by KILL (R-END-7); lets go on, or gives up, what is held in a sandbox (S-MECH-4). */
+/** The frame that ends the running command: by the ladder, or straight by KILL (R-END-7). */
 export function encodeControl(kind: keyof typeof controls): Buffer {
 	return frame(controls[kind], Buffer.alloc(0));
+}
+
+/** The frame that lets go on, or gives up, what is held in the sandbox of command `seq` (S-MECH-4). */
+export function encodeSandboxControl(kind: keyof typeof sandboxControls, seq: number): Buffer {
+	const payload = Buffer.alloc(4);
+	payload.writeUInt32LE(seq, 0);
+	return frame(sandboxControls[kind], payload);
 }
 
 /** Cuts the byte stream of the supervisor into events. Total: what does not fit the protocol is refused, never guessed. */

@@ -4,7 +4,7 @@ import {BailiffError} from '../core/errors.ts';
 import {loadNative, type NativeParts, supervisorPath} from '../native/index.ts';
 import type {CommandOutcome, CommandRequest, InterruptSignal, Supervisor} from './outcome.ts';
 import {OutputCollector} from './output-collector.ts';
-import {type EndFacts, EventDecoder, encodeControl, encodeRun, protocolVersion, type SupervisorEvent} from './protocol.ts';
+import {type EndFacts, EventDecoder, encodeControl, encodeRun, encodeSandboxControl, protocolVersion, type SupervisorEvent} from './protocol.ts';
 import {ownLeader, type Running, stopSampler, takeChunk, toEnded, toOrphaned} from './running-command.ts';
 import {Sampler} from './sampler.ts';
 import {encodeErrand} from './sandbox/errand.ts';
@@ -237,7 +237,7 @@ class SupervisorSession implements Supervisor {
 
 		running.leader = event.type === 'entered' ? event.pid : running.leader;
 		running.inside.take(event, {
-			order: kind => this.#parts.companion.requests.write(encodeControl(kind)),
+			order: kind => this.#parts.companion.requests.write(encodeSandboxControl(kind, running.seq)),
 			started: startNs => this.#started(running, startNs),
 			chunk: chunk => takeChunk(running, chunk),
 			ended: (facts, isGone) => this.#ended(running, facts, isGone),

@@ -1,10 +1,11 @@
 import process from 'node:process';
 import {text} from 'node:stream/consumers';
 import {BailiffError} from '../../core/errors.ts';
-import {type Plan, resolvePlan} from '../../evidence/index.ts';
+import {type Plan, type ResolvedCommand, resolvePlan} from '../../evidence/index.ts';
 import {supervisorPath} from '../../native/index.ts';
+import type {CommandRequest, Supervisor} from '../../runner/outcome.ts';
 import type {SandboxFacts} from '../../runner/sandbox/profile.ts';
-import {openRunSandbox} from '../../runner/sandbox/sandbox.ts';
+import {type Containment, openRunSandbox, type RunSandbox} from '../../runner/sandbox/sandbox.ts';
 import {startSupervisor} from '../../runner/supervisor.ts';
 import {summary, which} from './supervised.ts';
 
@@ -15,6 +16,8 @@ type Order = {
 	readonly sandbox?: Plan['sandbox'];
 	readonly limits?: Plan['limits'];
 	readonly tool?: string;
+	/** `endless`: again and again until this process is killed. A number: so many runs, each interrupted within its first 50 ms. */
+	readonly repeat?: 'endless' | number;
 };
 
 const order: Order = JSON.parse(await text(process.stdin));
@@ -37,6 +40,44 @@ function tell(value: unknown): void {
 	process.stdout.write(`${JSON.stringify(value, (_, item: unknown) => (typeof item === 'bigint' ? String(item) : item))}\n`);
 }
 
+function toRequest(command: ResolvedCommand, containment: Containment): CommandRequest {
+	return {
+		executable: program(command.argv[0] ?? ''),
+		argv: command.argv,
+		checkout: order.facts.checkout,
+		cwd: command.cwd,
+		env: {PATH: plan.path, HOME: order.facts.privateHome, TMPDIR: order.facts.privateTmp, LANG: 'C.UTF-8', LC_ALL: 'C.UTF-8', TZ: 'UTC', ...command.env},
+		timeoutNs: BigInt(Math.round(command.timeout_seconds * 1e9)),
+		leakTimeoutNs: command.leak_timeout_seconds === null ? null : BigInt(Math.round(command.leak_timeout_seconds * 1e9)),
+		maxOutputBytes: command.max_output_bytes,
+		streams: command.streams,
+		...containment,
+	};
+}
+
+async function perform(supervisor: Supervisor, sandbox: RunSandbox): Promise<void> {
+	if (order.repeat === undefined) {
+		for (const command of plan.commands) {
+			const outcome = await supervisor.run(toRequest(command, sandbox.prepare(command)));
+			const record = outcome.kind === 'ended' ? outcome.sandbox : null;
+			tell({id: command.id, kind: outcome.kind, sandbox: record, ...summary(outcome, command.expected_exit_code)});
+		}
+
+		return;
+	}
+
+	tell({ready: process.pid});
+	const rounds = order.repeat === 'endless' ? Number.POSITIVE_INFINITY : order.repeat;
+	for (let round = 0; round < rounds; round++) {
+		for (const command of plan.commands) {
+			const timer = setTimeout(() => supervisor.interrupt('SIGINT'), order.repeat === 'endless' ? 1e9 : Math.random() * 50);
+			const outcome = await supervisor.run(toRequest(command, sandbox.prepare(command)));
+			clearTimeout(timer);
+			tell(outcome.kind === 'ended' ? {kind: outcome.kind, execution_status: outcome.status} : outcome);
+		}
+	}
+}
+
 const supervisor = await startSupervisor();
 try {
 	const sandbox = await openRunSandbox({
@@ -47,23 +88,7 @@ try {
 	});
 	try {
 		await sandbox.rehearse(supervisor, plan.commands);
-		for (const command of plan.commands) {
-			const containment = sandbox.prepare(command);
-			const outcome = await supervisor.run({
-				executable: program(command.argv[0] ?? ''),
-				argv: command.argv,
-				checkout: order.facts.checkout,
-				cwd: command.cwd,
-				env: {PATH: plan.path, HOME: order.facts.privateHome, TMPDIR: order.facts.privateTmp, LANG: 'C.UTF-8', LC_ALL: 'C.UTF-8', TZ: 'UTC', ...command.env},
-				timeoutNs: BigInt(Math.round(command.timeout_seconds * 1e9)),
-				leakTimeoutNs: command.leak_timeout_seconds === null ? null : BigInt(Math.round(command.leak_timeout_seconds * 1e9)),
-				maxOutputBytes: command.max_output_bytes,
-				streams: command.streams,
-				...containment,
-			});
-			const record = outcome.kind === 'ended' ? outcome.sandbox : null;
-			tell({id: command.id, kind: outcome.kind, sandbox: record, ...summary(outcome, command.expected_exit_code)});
-		}
+		await perform(supervisor, sandbox);
 	} finally {
 		await sandbox.close();
 	}

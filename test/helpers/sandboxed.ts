@@ -1,5 +1,6 @@
-import {spawn} from 'node:child_process';
+import {type ChildProcessByStdio, spawn} from 'node:child_process';
 import process from 'node:process';
+import type {Readable, Writable} from 'node:stream';
 import {text} from 'node:stream/consumers';
 import {fileURLToPath} from 'node:url';
 import type {Plan, SandboxRecord} from '../../evidence/index.ts';
@@ -27,15 +28,22 @@ export type Orders = {
 	readonly sandbox?: Plan['sandbox'];
 	readonly limits?: Plan['limits'];
 	readonly tool?: string;
+	readonly repeat?: 'endless' | number;
 };
 
-/** Runs commands in the sandbox as the world's user, in a process of its own. */
-export async function runSandboxed(world: World, orders: Orders): Promise<Told[]> {
+/** Starts the driver as the world's user, in a process of its own, and hands it its order. */
+export function startSandboxed(world: World, orders: Orders): ChildProcessByStdio<Writable, Readable, null> {
 	const driver = fileURLToPath(new URL('sandbox-driver.js', import.meta.url));
 	const child = spawn(process.execPath, [driver], {stdio: ['pipe', 'pipe', 'inherit'], uid: world.userId, gid: world.userId, cwd: '/'});
 	const commands = orders.commands.map((command, index) => ({id: `c${index}`, timeout_seconds: 20, max_output_bytes: 65_536, ...command}));
+	child.stdin.on('error', () => undefined);
 	child.stdin.end(JSON.stringify({...orders, facts: world.facts, commands}));
-	const told = await text(child.stdout);
+	return child;
+}
+
+/** Runs commands in the sandbox as the world's user. */
+export async function runSandboxed(world: World, orders: Orders): Promise<Told[]> {
+	const told = await text(startSandboxed(world, orders).stdout);
 	return told
 		.split('\n')
 		.filter(line => line !== '')

@@ -5,8 +5,8 @@
  *              then executable, checkout, cwd, argv..., env... each ended by NUL
  * run-inside   u32 seq, u64 timeout_ns, u32 argc, u32 joins, u32 bytes of the filter, u32 bytes of the frames, then program, argv..., joins... each
  *              ended by NUL, the filter, and the frames for the first process inside: confine and run
- * release      no payload: the token that lets the first process inside go on; its absence, and the end of the pipe, never do
- * drop         no payload: what is held inside is not wanted
+ * release      u32 seq: the token that lets the first process inside go on; its absence, and the end of the pipe, never do (to the inside: no payload)
+ * drop         u32 seq: what is held inside is not wanted
  * confine      u8 landlock, then paths that stay writable, each ended by NUL
  * interrupt    no payload: end the running command by the ladder
  * kill         no payload: straight to KILL
@@ -123,6 +123,12 @@ static bool take_vectors(struct command *c, size_t at, size_t argc, size_t envc)
 const char *next_string(size_t *at)
 {
 	return *at < payload_length ? take_string(at) : NULL;
+}
+
+/* Whether the request speaks of this sandbox, and not of one that is gone. It lies over the number of the errand, which is read by then. */
+bool speaks_of(const struct errand *errand)
+{
+	return payload_length == sizeof(uint32_t) && get_u32(request) == errand->seq;
 }
 
 /* The flag in front of the paths of a confine request. */

@@ -202,6 +202,8 @@ static bool take_orders(struct sandbox *s)
 		case REQUEST_NONE:
 			return true;
 		case REQUEST_RELEASE:
+			if (!speaks_of(&s->errand))
+				break;
 			order(s, type);
 			s->limit_ns = s->errand.timeout_ns > NEVER - now_ns() - LADDER_NS ? NEVER : now_ns() + s->errand.timeout_ns + LADDER_NS;
 			break;
@@ -211,7 +213,8 @@ static bool take_orders(struct sandbox *s)
 			s->limit_ns = sooner(s->limit_ns, now_ns() + LADDER_NS);
 			break;
 		case REQUEST_DROP:
-			end_inside(s);
+			if (speaks_of(&s->errand))
+				end_inside(s);
 			break;
 		default:
 			end_inside(s);

@@ -147,6 +147,7 @@ void send_fatal(const char *what, int error);
 bool parse_errand(struct errand *errand);
 const char *next_string(size_t *at);
 bool wants_landlock(void);
+bool speaks_of(const struct errand *errand);
 void send_relay(const struct errand *errand, const uint8_t *bytes, uint32_t length);
 void send_entered(const struct errand *errand, pid_t pid);
 void send_gone(const struct errand *errand, uint32_t status, uint8_t flags, const char *text);

@@ -84,6 +84,9 @@ static void take_requests(struct command *c)
 				fatal("a run request while a command runs", EPROTO);
 			c->requested = c->inside = true;
 			return;
+		case REQUEST_RELEASE:
+		case REQUEST_DROP:
+			break; /* of a sandbox that is gone already */
 		case REQUEST_INTERRUPT:
 			set_trigger(c, TRIGGER_INTERRUPTED);
 			break;
