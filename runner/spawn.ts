@@ -1,4 +1,5 @@
 import type {Readable, Writable} from 'node:stream';
+import {finished} from 'node:stream/promises';
 import type {Options} from 'execa';
 import {BailiffError, errnoOf} from '../core/errors.ts';
 
@@ -108,7 +109,7 @@ export type Companion = {
 	readonly pid: number;
 	readonly requests: Writable;
 	readonly events: Readable;
-	/** Resolves when it has ended and was reaped; never rejects. */
+	/** Resolves when it has ended, was reaped, and all that it said was read from `events`; never rejects. */
 	readonly ended: Promise<void>;
 };
 
@@ -138,13 +139,19 @@ export async function spawnCompanion(file: string): Promise<Companion> {
 	}
 
 	startedPids.add(pid);
-	const ended = waitForEnd(subprocess, pid);
+	const ended = waitForEnd(subprocess, pid, events);
 	return {pid, requests, events, ended};
 }
 
-async function waitForEnd(subprocess: Promise<unknown>, pid: number): Promise<void> {
+async function waitForEnd(subprocess: Promise<unknown>, pid: number, events: Readable): Promise<void> {
 	await subprocess;
 	startedPids.delete(pid);
+	try {
+		// What it said before it died comes first.
+		await finished(events, {writable: false});
+	} catch {
+		// A stream that broke off has ended too.
+	}
 }
 
 function isWritable(stream: unknown): stream is Writable {

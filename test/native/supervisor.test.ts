@@ -77,7 +77,7 @@ test('one supervisor serves many commands, one after the other', async t => {
 
 test('what a careless caller left behind reaches neither the supervisor nor the command', async t => {
 	const supervisor = await start(t, [programs.hostileStart]);
-	send(supervisor, ['sh', '-c', 'grep -E "^Sig(Blk|Ign|Cgt)" /proc/$$/status; umask; ls /proc/$$/fd; cat /proc/$$/oom_score_adj']);
+	send(supervisor, ['sh', '-c', 'grep -E "^Sig(Blk|Ign|Cgt)" /proc/self/status; umask; ls /proc/$$/fd; cat /proc/$$/oom_score_adj']);
 	const events = await supervisor.until('ended');
 	const score = readFileSync('/proc/self/oom_score_adj', 'utf8');
 	const lines = outputOf(events).split('\n');

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MAX_CHILDREN = 64 * 1024, MAX_PID = 1 << 22, LISTING_BYTES = 16 * 1024 };
+enum { MAX_CHILDREN = 64 * 1024 };
 
 static int children_fd = -1;
 static pid_t children[MAX_CHILDREN];
@@ -40,46 +40,30 @@ void forget_all_signalled(const struct command *c)
 		memset(signalled, 0, sizeof signalled);
 }
 
-/* Absent without CONFIG_PROC_CHILDREN: then a scan of /proc serves. */
+/* The kernel's list of our children stays open. Without it nothing could be proved cheaply, so nothing runs. */
 void open_children(void)
 {
 	char path[64];
 	snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)self_pid);
 	children_fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (children_fd < 0)
+		fatal("this kernel does not list children (CONFIG_PROC_CHILDREN)", errno);
 }
 
-static size_t children_by_scan(void)
+static void take_child(pid_t pid, void *context)
 {
-	size_t rows_count, count = 0;
-	scan_all();
-	const struct row *rows = scanned_rows(&rows_count);
-	for (size_t i = 0; i < rows_count && count < MAX_CHILDREN; i++)
-		if (rows[i].ppid == self_pid)
-			children[count++] = rows[i].pid;
-	return count;
+	size_t *count = context;
+	if (*count < MAX_CHILDREN)
+		children[(*count)++] = pid;
 }
 
 /* Fills `children` with all direct children, dead or alive: a few microseconds, whatever else runs on the machine. */
 static size_t list_children(void)
 {
-	static char listing[LISTING_BYTES];
 	size_t count = 0;
-	pid_t pid = 0;
-	ssize_t got;
-	if (children_fd < 0 || lseek(children_fd, 0, SEEK_SET) != 0)
-		return children_by_scan();
-	while ((got = read(children_fd, listing, sizeof listing)) > 0) {
-		for (ssize_t i = 0; i < got; i++) {
-			if (listing[i] >= '0' && listing[i] <= '9') {
-				pid = pid * 10 + (listing[i] - '0');
-			} else if (pid != 0) {
-				if (count < MAX_CHILDREN)
-					children[count++] = pid;
-				pid = 0;
-			}
-		}
-	}
-	return got < 0 ? children_by_scan() : count;
+	if (lseek(children_fd, 0, SEEK_SET) != 0 || !for_each_child(children_fd, take_child, &count))
+		fatal("the list of children cannot be read", errno);
+	return count;
 }
 
 /* A child that the last reaping found alive. */

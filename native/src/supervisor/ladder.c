@@ -55,7 +55,7 @@ static void signal_escapees(struct command *c, int signal)
 	size_t count;
 	const struct row *rows = scanned_rows(&count);
 	for (size_t i = 0; i < count; i++) {
-		if (!rows[i].member || !rows[i].live || (rows[i].pgrp == c->leader && !c->reaped))
+		if (!rows[i].live || (rows[i].pgrp == c->leader && !c->reaped))
 			continue;
 		if (signal_row(&rows[i], signal)) {
 			note_signalled(c, rows[i].pid);

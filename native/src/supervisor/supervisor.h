@@ -8,7 +8,7 @@
  *   watch.c     output, deadline, and what makes a command end
  *   ladder.c    TERM, grace, KILL, and the proof that nobody is left
  *   children.c  our own children, adopted ones included, and their reaping
- *   scan.c      who is alive: all of /proc by group, session and descent
+ *   scan.c      who is alive: by group, session and descent
  *   sandbox.c   one command inside bubblewrap: starts it, relays, and ends it where it does not end itself
  *   init.c      --init: the same program as the first process inside: confines itself, says what it sees, and holds until it is released
  *   bench.c     --bench-passthrough
@@ -43,6 +43,8 @@ enum trigger {
 #define MILLISECOND UINT64_C(1000000)
 #define NEVER UINT64_MAX
 #define UNSET UINT64_MAX
+
+enum { MAX_PID = 1 << 22 }; /* the most that a 64-bit kernel gives */
 
 enum { READ_BYTES = 128 * 1024, PIPE_BYTES = 1024 * 1024 };
 
@@ -103,13 +105,13 @@ struct errand {
 /* Where the bytes of the system call filter are for bubblewrap; the protocol stays on 3 and 4. */
 enum { FILTER_FD = 5 };
 
-/* One process as a scan saw it. */
+/* One process of the command as a scan saw it. */
 struct row {
 	pid_t pid, ppid, pgrp, session;
 	uint64_t start_ticks;
 	char state;
-	bool member; /* of the command: by group, session or descent */
-	bool live;   /* set for members only */
+	uint32_t threads;
+	bool live;
 };
 
 /* What a scan says about the command. */
@@ -171,7 +173,7 @@ void finish(struct command *c);
 
 /* scan.c */
 void open_proc(void);
-bool scan_all(void);
+bool for_each_child(int list, void (*visit)(pid_t pid, void *context), void *context);
 struct census take_census(const struct command *c);
 const struct row *scanned_rows(size_t *count);
 bool still_is(const struct row *row);
