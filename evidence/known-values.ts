@@ -1,5 +1,5 @@
 import {BailiffError} from '../core/errors.ts';
-import {type View, ViewBuilder} from './secret-views.ts';
+import {derivedView, type View, type ViewBuilder} from './secret-views.ts';
 
 /** Shorter values would hit by chance and blacken whole outputs. Source: E-V3-7 (at least 8 bytes). */
 export const leastValueBytes = 8;
@@ -72,17 +72,17 @@ export const noKnownValues: KnownValues = new KnownValues([]);
 export function decodedViews(view: View): View[] {
 	const views: View[] = [];
 	if (/[ \t\r\n]/.test(view.text)) {
-		views.push(transformed(view, /[ \t\r\n]+/g, () => Buffer.alloc(0)));
+		views.push(transformed(view, /[ \t\r\n]+/g, () => ''));
 	}
 
 	if (/%[0-9A-Fa-f]{2}/.test(view.text)) {
-		views.push(transformed(view, /%([0-9A-Fa-f]{2})/g, ([, hex]) => Buffer.from(hex ?? '', 'hex')));
+		views.push(transformed(view, /%[0-9A-Fa-f]{2}/g, escape => String.fromCharCode(Number.parseInt(escape.slice(1), 16))));
 	}
 
 	if (view.text.includes('\\')) {
 		views.push(
 			...unescapedViews(view),
-			transformed(view, /(?:\\{1,8}u[0-9A-Fa-f]{4}){1,64}|\\{1,8}x[0-9A-Fa-f]{2}|\\{1,8}[^\\]/g, ([escape]) => unescaped(escape.replaceAll(/\\+/g, '\\'))),
+			transformed(view, /(?:\\{1,8}u[0-9A-Fa-f]{4}){1,64}|\\{1,8}x[0-9A-Fa-f]{2}|\\{1,8}[^\\]/g, escape => unescaped(escape.replaceAll(/\\+/g, '\\'))),
 		);
 	}
 
@@ -93,7 +93,7 @@ export function decodedViews(view: View): View[] {
 function unescapedViews(view: View): View[] {
 	const views: View[] = [];
 	for (let level = view; level.text.includes('\\') && views.length < 3; ) {
-		level = transformed(level, /(?:\\u[0-9A-Fa-f]{4}){1,64}|\\x[0-9A-Fa-f]{2}|\\[^]/g, ([escape]) => unescaped(escape));
+		level = transformed(level, /(?:\\u[0-9A-Fa-f]{4}){1,64}|\\x[0-9A-Fa-f]{2}|\\[^]/g, unescaped);
 		views.push(level);
 	}
 
@@ -150,39 +150,41 @@ function cutTail(text: string, form: string): number {
 	return 0;
 }
 
-/** A view in which each match of `pattern` stands as the bytes that `decode` makes of it, at most as many as it has characters. */
-function transformed(view: View, pattern: RegExp, decode: (match: RegExpExecArray) => Buffer): View {
-	const builder = new ViewBuilder(view);
-	let reached = 0;
-	for (const match of view.text.matchAll(pattern)) {
-		builder.copy(reached, match.index);
-		for (const code of decode(match)) {
-			builder.push(code, match.index, match[0].length);
+/** A view in which each match of `pattern` stands as the bytes (one character each) that `decode` makes of it, at most as many as it has characters. */
+function transformed(view: View, pattern: RegExp, decode: (match: string) => string): View {
+	const fill = (builder: ViewBuilder): void => {
+		let reached = 0;
+		for (const {0: match, index} of view.text.matchAll(pattern)) {
+			builder.copy(reached, index);
+			for (const character of decode(match)) {
+				builder.push(character.charCodeAt(0), index, match.length);
+			}
+
+			reached = index + match.length;
 		}
 
-		reached = match.index + match[0].length;
-	}
+		builder.copy(reached, view.text.length);
+	};
 
-	builder.copy(reached, view.text.length);
-	return builder.build();
+	return derivedView(view, fill, view.text.replaceAll(pattern, decode));
 }
 
 const shortEscapes: Readonly<Record<string, string>> = {n: '\n', r: '\r', t: '\t', b: '\b', f: '\f'};
 
 /** What an escape of JSON or of a shell stands for: a run of \uXXXX as UTF-8, any other character for itself. */
-function unescaped(escape: string): Buffer {
+function unescaped(escape: string): string {
 	if (/^\\u[0-9A-Fa-f]{4}/.test(escape)) {
 		const units = escape
 			.slice(2)
 			.split('\\u')
 			.map(digits => Number.parseInt(digits, 16));
-		return Buffer.from(String.fromCharCode(...units), 'utf8');
+		return Buffer.from(String.fromCharCode(...units), 'utf8').toString('latin1');
 	}
 
 	if (/^\\x[0-9A-Fa-f]{2}/.test(escape)) {
-		return Buffer.from(escape.slice(2), 'hex');
+		return String.fromCharCode(Number.parseInt(escape.slice(2), 16));
 	}
 
 	const letter = escape.slice(1);
-	return Buffer.from(Object.hasOwn(shortEscapes, letter) ? (shortEscapes[letter] ?? '') : letter, 'latin1');
+	return Object.hasOwn(shortEscapes, letter) ? (shortEscapes[letter] ?? '') : letter;
 }

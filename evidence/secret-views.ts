@@ -1,8 +1,11 @@
-/** A way to read a byte string: one character per byte that is read, and which bytes each of them was read from. */
+/** Which bytes each character of a view was read from: the first one, and the one behind the last. */
+export type Places = {readonly starts: Int32Array; readonly ends: Int32Array};
+
+/** A way to read a byte string, one character per byte that is read. */
 export type View = {
 	readonly text: string;
-	/** First byte, and the byte behind the last one, of each character; null: character i is byte i. */
-	readonly places: {readonly starts: Int32Array; readonly ends: Int32Array} | null;
+	/** Null: character i is byte i. Worked out at the first call, since almost no view ever holds a hit. */
+	readonly places: () => Places | null;
 };
 
 /** A stretch of bytes; `isExact` is false when what was read there does not stand there in this order. */
@@ -10,11 +13,12 @@ export type ByteRange = {readonly start: number; readonly end: number; readonly 
 
 /** The bytes that the characters from `start` up to `end` of a view were read from. Shape: start < end. */
 export function byteRange(view: View, start: number, end: number): ByteRange {
-	if (view.places === null) {
+	const places = view.places();
+	if (places === null) {
 		return {start, end, isExact: true};
 	}
 
-	const {starts, ends} = view.places;
+	const {starts, ends} = places;
 	let low = Number.POSITIVE_INFINITY;
 	let high = -1;
 	let last = -1;
@@ -30,59 +34,95 @@ export function byteRange(view: View, start: number, end: number): ByteRange {
 	return {start: low, end: high, isExact};
 }
 
-/** Collects the characters of a view that is made from another one. */
-export class ViewBuilder {
-	readonly #source: View;
+/**
+ * The view that `fill` makes of another one. It is called for the characters (unless they are given) and once more if anybody asks for their places.
+ *
+ * Shape: `fill` adds at most as many characters as the source has.
+ */
+export function derivedView(source: View, fill: (builder: ViewBuilder) => void, text: string = filledText(source, fill)): View {
+	let places: Places | null = null;
+	return {
+		text,
+		places: () => {
+			if (places === null) {
+				const builder = new PlaceBuilder(source);
+				fill(builder);
+				places = builder.places();
+			}
+
+			return places;
+		},
+	};
+}
+
+function filledText(source: View, fill: (builder: ViewBuilder) => void): string {
+	const builder = new TextBuilder(source.text);
+	fill(builder);
+	return builder.text();
+}
+
+/** What a view is filled through. */
+export type ViewBuilder = {
+	/** Adds a character that was read from `width` characters of the source from `index` on. */
+	readonly push: (code: number, index: number, width?: number) => void;
+	/** Adds the characters of the source from index `from` up to `to` as they are. */
+	readonly copy: (from: number, to: number) => void;
+};
+
+class TextBuilder implements ViewBuilder {
+	readonly #source: string;
 	readonly #codes: Buffer;
+	#length = 0;
+
+	constructor(source: string) {
+		this.#source = source;
+		this.#codes = Buffer.allocUnsafe(source.length);
+	}
+
+	push(code: number): void {
+		this.#codes[this.#length] = code;
+		this.#length++;
+	}
+
+	copy(from: number, to: number): void {
+		this.#length += this.#codes.write(this.#source.slice(from, to), this.#length, 'latin1');
+	}
+
+	text(): string {
+		return this.#codes.toString('latin1', 0, this.#length);
+	}
+}
+
+class PlaceBuilder implements ViewBuilder {
+	readonly #source: Places | null;
 	readonly #starts: Int32Array;
 	readonly #ends: Int32Array;
 	#length = 0;
 
-	/** Shape: at most `source.text.length` characters are pushed. */
 	constructor(source: View) {
-		const capacity = source.text.length;
-		this.#source = source;
-		this.#codes = Buffer.allocUnsafe(capacity);
-		this.#starts = new Int32Array(capacity);
-		this.#ends = new Int32Array(capacity);
+		this.#source = source.places();
+		this.#starts = new Int32Array(source.text.length);
+		this.#ends = new Int32Array(source.text.length);
 	}
 
-	/** Adds a character that was read from `width` characters of the source from `index` on. */
-	push(code: number, index: number, width = 1): void {
-		const places = this.#source.places;
-		this.#codes[this.#length] = code;
-		this.#starts[this.#length] = places === null ? index : (places.starts[index] ?? 0);
-		this.#ends[this.#length] = places === null ? index + width : (places.ends[index + width - 1] ?? 0);
+	push(_code: number, index: number, width = 1): void {
+		this.#starts[this.#length] = this.#source === null ? index : (this.#source.starts[index] ?? 0);
+		this.#ends[this.#length] = this.#source === null ? index + width : (this.#source.ends[index + width - 1] ?? 0);
 		this.#length++;
 	}
 
-	/** Adds the characters of the source from index `from` up to `to` as they are. */
 	copy(from: number, to: number): void {
-		const {text, places} = this.#source;
-		const at = this.#length;
-		this.#codes.write(text.slice(from, to), at, 'latin1');
-		if (places === null) {
-			for (let index = from; index < to; index++) {
-				this.#starts[at + index - from] = index;
-				this.#ends[at + index - from] = index + 1;
-			}
-		} else {
-			this.#starts.set(places.starts.subarray(from, to), at);
-			this.#ends.set(places.ends.subarray(from, to), at);
+		for (let index = from; index < to; index++) {
+			this.push(0, index);
 		}
-
-		this.#length += to - from;
 	}
 
-	build(): View {
-		return {
-			text: this.#codes.toString('latin1', 0, this.#length),
-			places: {starts: this.#starts.subarray(0, this.#length), ends: this.#ends.subarray(0, this.#length)},
-		};
+	places(): Places {
+		return {starts: this.#starts.subarray(0, this.#length), ends: this.#ends.subarray(0, this.#length)};
 	}
 }
 
 /** The bytes as they are. */
 export function rawView(bytes: Buffer): View {
-	return {text: bytes.toString('latin1'), places: null};
+	return {text: bytes.toString('latin1'), places: () => null};
 }

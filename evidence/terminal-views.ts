@@ -1,4 +1,4 @@
-import {type View, ViewBuilder} from './secret-views.ts';
+import {derivedView, type View, type ViewBuilder} from './secret-views.ts';
 
 /** Anything by which a terminal shows something else than the bytes: C0 controls, a CR that is no line end, C1 introducers and invisible characters in UTF-8. */
 const special =
@@ -42,20 +42,24 @@ export function terminalViews(raw: View): View[] {
 
 /** Also without the zero-width characters and marks of UTF-16: their two bytes stand side by side, a blank of UTF-16 has a NUL beside it. */
 function withoutNul(view: View): View {
-	const builder = new ViewBuilder(view);
-	let reached = 0;
-	for (const match of view.text.matchAll(/\0+|[\u000b-\u000f] | [\u000b-\u000f]|\u00ff\u00fe|\u00fe\u00ff/g)) {
-		builder.copy(reached, match.index);
-		reached = match.index + match[0].length;
-	}
+	return derivedView(view, builder => {
+		let reached = 0;
+		for (const match of view.text.matchAll(/\0+|[\u000b-\u000f] | [\u000b-\u000f]|\u00ff\u00fe|\u00fe\u00ff/g)) {
+			builder.copy(reached, match.index);
+			reached = match.index + match[0].length;
+		}
 
-	builder.copy(reached, view.text.length);
-	return builder.build();
+		builder.copy(reached, view.text.length);
+	});
 }
 
 function stripped(view: View, dropsStrings: boolean): View {
-	const {text} = view;
-	const builder = new ViewBuilder(view);
+	return derivedView(view, builder => {
+		fillStripped(view.text, builder, dropsStrings);
+	});
+}
+
+function fillStripped(text: string, builder: ViewBuilder, dropsStrings: boolean): void {
 	let reached = 0;
 	notable.lastIndex = 0;
 	for (let match = notable.exec(text); match !== null; match = notable.exec(text)) {
@@ -72,7 +76,6 @@ function stripped(view: View, dropsStrings: boolean): View {
 	}
 
 	builder.copy(reached, text.length);
-	return builder.build();
 }
 
 /** Controls, and the first byte of everything that is dropped. */
@@ -114,23 +117,23 @@ const maxColumns = 1024;
 
 /** The lines as they look after CR, backspace, cursor movements within the line and erasures. */
 function onScreen(view: View): View {
-	const screen = new Line(view);
-	const {text} = view;
+	return derivedView(view, builder => {
+		fillScreen(view.text, new Line(builder));
+	});
+}
+
+function fillScreen(text: string, line: Line): void {
 	for (let at = 0; at < text.length; ) {
 		const code = text.charCodeAt(at);
-		if (code === 0x1b || code >= 0xc2) {
-			const width = screen.obey(text, at);
-			if (width > 0) {
-				at += width;
-				continue;
-			}
+		const width = code === 0x1b || code >= 0xc2 ? line.obey(text, at) : 0;
+		if (width === 0) {
+			line.put(code, at);
 		}
 
-		screen.put(code, at);
-		at++;
+		at += Math.max(1, width);
 	}
 
-	return screen.build();
+	line.flush();
 }
 
 class Line {
@@ -139,8 +142,8 @@ class Line {
 	readonly #indices: number[] = [];
 	#column = 0;
 
-	constructor(source: View) {
-		this.#builder = new ViewBuilder(source);
+	constructor(builder: ViewBuilder) {
+		this.#builder = builder;
 	}
 
 	/** Writes the character that stands at `index` of the source. */
@@ -148,7 +151,7 @@ class Line {
 		if (code === 0x0a) {
 			this.#codes.push(code);
 			this.#indices.push(index);
-			this.#flush();
+			this.flush();
 		} else if (code === 0x0d) {
 			this.#column = 0;
 		} else if (code === 0x08) {
@@ -192,9 +195,15 @@ class Line {
 		}
 	}
 
-	build(): View {
-		this.#flush();
-		return this.#builder.build();
+	/** Ends the line: what stands on it is read. */
+	flush(): void {
+		for (let index = 0; index < this.#codes.length; index++) {
+			this.#builder.push(this.#codes[index] ?? 0, this.#indices[index] ?? 0);
+		}
+
+		this.#codes.length = 0;
+		this.#indices.length = 0;
+		this.#column = 0;
 	}
 
 	#erase(parameters: string): void {
@@ -202,15 +211,5 @@ class Line {
 			this.#codes.length = Math.min(this.#codes.length, this.#column);
 			this.#indices.length = this.#codes.length;
 		}
-	}
-
-	#flush(): void {
-		for (const [index, code] of this.#codes.entries()) {
-			this.#builder.push(code, this.#indices[index] ?? 0);
-		}
-
-		this.#codes.length = 0;
-		this.#indices.length = 0;
-		this.#column = 0;
 	}
 }
