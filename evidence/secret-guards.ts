@@ -47,6 +47,8 @@ const variable = /^(?:\$[A-Za-z_]\w*|\$\{[^}]*\}|\$\{\{[^}]*\}\}|\$\([^)]*\)|%\w
 const pathOrAddress = /^(?:\.{0,2}\/|~\/|[a-z][a-z0-9+.-]*:\/\/|[A-Za-z]:\\)/i;
 const member = /^[A-Za-z_$]+\d{0,2}(?:\??\.[A-Za-z_$]+\d{0,2})+[),;]*$/;
 const call = /^[A-Za-z_$][\w$]{0,40}(?:\??\.[A-Za-z_$][\w$]{0,40}){0,8}[(<[]/;
+/** Minified source code, as a stack trace shows it: a variable of a few letters, or a literal, and punctuation. */
+const minified = /^(?:[A-Za-z_$][\w$]{0,2}|null|void|true|false|undefined|this|new|await)[,?;)}\]]/;
 const wordsOnly = /^(?:[A-Z]?[a-z]+|[A-Z]+)(?:[-_./:,;|](?:[A-Z]?[a-z]+|[A-Z]+))*$/;
 const camelWords = /^[A-Z]?[a-z]{2,}(?:[A-Z][a-z]{2,})*$/;
 
@@ -56,7 +58,7 @@ function isPlaceholder(text: string): boolean {
 
 /** Something that names where a value lies: a path, an address, source code. */
 function isReference(text: string): boolean {
-	return pathOrAddress.test(text) || member.test(text) || call.test(text);
+	return pathOrAddress.test(text) || member.test(text) || call.test(text) || minified.test(text);
 }
 
 function looksChosen(text: string): boolean {

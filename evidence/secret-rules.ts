@@ -62,7 +62,8 @@ export const secretRules: readonly SecretRule[] = [
 	tokenForm('docker-token', 'dckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}'),
 	guarded('slack-token', '(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,128}', 'random', '[A-Za-z0-9-]'),
 	tokenForm('webhook-url', String.raw`(?:hooks\.slack\.com/(?:services|workflows|triggers)|discord(?:app)?\.com/api/webhooks)/[A-Za-z0-9_/-]{24,}`),
-	tokenForm('aws-access-key-id', '(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}'),
+	// Base64 of machine code holds the two rarer prefixes by chance.
+	tokenForm('aws-access-key-id', '(?:AKIA|ASIA|(?<![A-Za-z0-9+/])(?:ABIA|ACCA)(?=[A-Z2-7]{16}(?![A-Za-z0-9+/])))[A-Z2-7]{16}'),
 	labelled('aws-secret-key', String.raw`aws[\w-]{0,20}(?:secret|sk)[\w. -]{0,20}${assign}`, '[A-Za-z0-9/+]', 'random'),
 	tokenForm('google-api-key', 'AIza[A-Za-z0-9_-]{35}'),
 	tokenForm('google-oauth-token', String.raw`(?:ya29\.|GOCSPX-)[A-Za-z0-9_-]{20,}`),
