@@ -16,11 +16,24 @@ export {type Base, type BaseQuestion, type BaseRelation, type BaseSource, choose
 export {type CheckoutOptions, noCommit, openCheckout} from './checkout-check.ts';
 export {type CheckoutFacts, planCheckoutFacts} from './checkout-facts.ts';
 export {type Git, type GitAnswer, type GitOptions, type GitRequest, openGit} from './git-command.ts';
+export {type CheckoutPlace, locateCheckout, readLinkFile} from './git-directory.ts';
+export {zeroTerminated} from './git-output.ts';
 export {contractSuffix, type IssuePaths, issuePaths, type RepositoryPaths, type RootPaths, repositoryPaths, rootPaths, runDirectory} from './layout.ts';
 export {FileLock, type LockKind, type LockWait} from './lock.ts';
 export type {LockHolder} from './lock-holders.ts';
 export {type HeldLock, LockSession} from './lock-session.ts';
-export {confirmAccount, createProfile, type Profile, type ProfileDocument, providerKindOf, readProfile, readProfileToken, tokenKeyOf} from './profile.ts';
+export {
+	confirmAccount,
+	createProfile,
+	loginForm,
+	type Profile,
+	type ProfileDocument,
+	providerKindOf,
+	readProfile,
+	readProfileToken,
+	tokenKeyOf,
+} from './profile.ts';
 export {contractPathOf, type InitResult, initRoot, openRoot, rootOf} from './root.ts';
 export {openRunPlace, type RunPlace, type RunPlaceRequest, readRunPlace} from './run-place.ts';
 export {createTrustedFile, documentBytes, type FileRefusals, readDocument, readTrustedFile, replaceDocument, type TrustedFile} from './trusted-file.ts';
+export {type WitnessHttp, witnessLocalRef, witnessRemoteRef, witnessRemoteRefs} from './witness.ts';

@@ -4,7 +4,7 @@ import {fileURLToPath, pathToFileURL} from 'node:url';
 import * as z from 'zod';
 import {BailiffError} from '../core/errors.ts';
 import type {Account, Authority, ProviderKind} from './authority.ts';
-import {checkPrivateDirectory} from './trust.ts';
+import {checkPrivateDirectory, ensurePrivateDirectory} from './trust.ts';
 import {createTrustedFile, documentBytes, type FileRefusals, readDocument, readTrustedFile} from './trusted-file.ts';
 
 /** A role: who acts, at which authority, and whose approval counts. Belongs to exactly one provider. Never holds the token. */
@@ -34,12 +34,14 @@ const tokenKeys: Readonly<Record<ProviderKind, string | null>> = {
 
 const kinds = ['local', 'gitea', 'forgejo', 'github', 'gitlab'] as const satisfies readonly ProviderKind[];
 const idForm = z.int().min(1);
+/** A login. It stands in the prompts that askpass compares, so it holds neither a quote nor a blank nor an `@`. */
+export const loginForm: z.ZodString = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/);
+
 const profileSchema = z.strictObject({
 	schema: z.literal('bailiff.profile/v1'),
 	role: z.string().regex(/^[a-z][a-z0-9-]{0,63}$/),
 	provider: z.strictObject({kind: z.enum(kinds), url: z.string().max(4096), ca_file: z.string().min(1).max(4096).exactOptional()}),
-	// It stands in the prompts that askpass compares, so it holds neither a quote nor a blank nor an @.
-	login: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/),
+	login: loginForm,
 	account_id: idForm,
 	approvers: z
 		.array(idForm)
@@ -127,13 +129,12 @@ export async function confirmAccount(profile: Profile, authority: Authority): Pr
 }
 
 /**
- * Writes a new profile: `profile.json` (0600) in `directory`, which must be there, ours and 0700. Nothing that exists is changed.
+ * Writes a new profile: `profile.json` (0600) in `directory`, which is made (0700) where it is not there. Nothing that exists is changed.
  *
  * Refuses: CACHE_PATH_MISSING, CACHE_PATH_UNTRUSTED, CACHE_PROFILE_INVALID, CACHE_PROFILE_EXISTS, CACHE_WRITE_FAILED.
  * Durability: flushed. Source: authority.md section 1 (commands).
  */
 export function createProfile(directory: string, document: ProfileDocument): void {
-	checkPrivateDirectory(directory);
 	const file = path.join(directory, 'profile.json');
 	const parsed = profileSchema.safeParse(document);
 	if (!parsed.success) {
@@ -142,6 +143,7 @@ export function createProfile(directory: string, document: ProfileDocument): voi
 	}
 
 	checkProviderUrl(file, document);
+	ensurePrivateDirectory(directory);
 	if (!createTrustedFile(file, documentBytes(document))) {
 		throw new BailiffError('CACHE_PROFILE_EXISTS', `${file} is there already and is never overwritten: name another directory, or remove the file yourself`, {
 			details: {path: file},

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import {contractSuffix} from '../cache/layout.ts';
+import type {LockWait} from '../cache/lock.ts';
 import {BailiffError} from '../core/errors.ts';
 import {checkTarget, type Target} from '../core/ids.ts';
 import type {OptionValues} from './option-values.ts';
@@ -87,6 +88,11 @@ export function parseTarget(text: string): Target {
 /** The absolute form of a path that a person may give relative to where they stand (plans, checkouts, outputs; never the root). */
 export function toAbsolute(given: string): string {
 	return path.resolve(process.cwd(), given);
+}
+
+/** How long to wait for a lock: `--lock-timeout SECONDS`, or not at all. Source: C-LOCK-7. */
+export function readLockWait(options: OptionValues): LockWait {
+	return {timeoutMs: Math.round((options.number('lockTimeout') ?? 0) * 1000)};
 }
 
 function requireAbsolute(flag: string, given: string): string {
