@@ -16,7 +16,7 @@ const script = `import(${JSON.stringify(probesModule)}).then(async m => console.
 
 /** Asks in a process of its own, behind `front` (a program that lays something on it first). */
 function ask(front: readonly string[], userId = process.getuid?.() ?? 0): Probe[] {
-	const [file = process.execPath, ...args] = [...front, process.execPath, '-e', script];
+	const [file, ...args] = [...front, process.execPath, '-e', script];
 	const ended = spawnSync(file, args, {encoding: 'utf8', uid: userId, gid: userId, cwd: '/'});
 	if (ended.status !== 0) {
 		throw new Error(ended.stderr);
