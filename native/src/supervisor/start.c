@@ -213,7 +213,7 @@ static struct failure fork_and_learn(struct command *c, struct ends *ends, int r
 		return failure;
 	}
 	c->leader = pid;
-	c->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	c->pidfd = (int)syscall(SYS_pidfd_open, pid, 0); /* none left: the notice of its death serves as well */
 	return (struct failure){0, 0};
 }
 
@@ -251,7 +251,5 @@ bool start_command(struct command *c)
 		return false;
 	}
 	c->deadline_ns = c->timeout_ns > NEVER - c->start_ns ? NEVER : c->start_ns + c->timeout_ns;
-	if (c->pidfd < 0)
-		set_trigger(c, TRIGGER_INTERNAL);
 	return true;
 }
