@@ -1,8 +1,8 @@
 import path from 'node:path';
 import {BailiffError} from '../core/errors.ts';
 import {closing, SafeDirectory} from '../core/safe-file.ts';
+import {visibleTail} from '../core/visible-text.ts';
 import type {CommandRecord, Manifest} from '../evidence/manifest-schema.ts';
-import {visibleTail} from './visible-text.ts';
 
 /** The end of one stored output, safe to show. */
 export type OutputTail = {

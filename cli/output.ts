@@ -1,8 +1,8 @@
 import type {BailiffError, JsonValue} from '../core/errors.ts';
 import {errnoOf} from '../core/errors.ts';
+import {visibleJson, visibleText} from '../core/visible-text.ts';
 import type {Reply} from './command-spec.ts';
 import {type ExitCode, exitCodeOf, exitCodes, isBailiffError} from './exit-codes.ts';
-import {visibleJson, visibleText} from './visible-text.ts';
 
 /**
  * Writes a reply: with `isJson` its one object to stdout, else its text to stdout and its note to stderr.

@@ -1,5 +1,5 @@
+import {visibleLine} from '../core/visible-text.ts';
 import type {Problem} from '../evidence/problems.ts';
-import {visibleLine} from './visible-text.ts';
 
 /** One line a problem: code, where, what. Safe to show. */
 export function problemLines(problems: readonly Problem[]): string[] {

@@ -1,6 +1,6 @@
 import type {Clock} from '../core/clock.ts';
+import {visibleLine} from '../core/visible-text.ts';
 import type {RunEvent} from '../runner/run-events.ts';
-import {visibleLine} from './visible-text.ts';
 
 /** Where progress goes: stderr, and what kind of reader it has. */
 export type ProgressSink = {

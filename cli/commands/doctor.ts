@@ -1,8 +1,8 @@
+import {visibleLine} from '../../core/visible-text.ts';
 import {readContractPath} from '../arguments.ts';
 import type {CommandCall, Reply} from '../command-spec.ts';
 import {diagnose} from '../diagnosis.ts';
 import {exitCodes} from '../exit-codes.ts';
-import {visibleLine} from '../visible-text.ts';
 
 /** `bailiff doctor`: what works here, and how to mend what does not. */
 export async function doctor(call: CommandCall): Promise<Reply> {

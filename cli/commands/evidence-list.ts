@@ -1,3 +1,4 @@
+import {visibleLine} from '../../core/visible-text.ts';
 import {type ListedRun, listRuns} from '../../evidence/list.ts';
 import {isNotice} from '../../evidence/problem-list.ts';
 import {readContractPath, readTarget} from '../arguments.ts';
@@ -5,7 +6,6 @@ import type {CommandCall, Reply} from '../command-spec.ts';
 import {evidencePlace} from '../evidence-place.ts';
 import {exitCodes} from '../exit-codes.ts';
 import {problemLines} from '../problem-lines.ts';
-import {visibleLine} from '../visible-text.ts';
 
 /** `bailiff evidence list`: the runs of an issue, or with --incomplete what never became one (E-VIEW-1, E-PUB-3). */
 export async function evidenceList(call: CommandCall): Promise<Reply> {

@@ -1,11 +1,11 @@
 import {shellWord} from '../../cache/remedy.ts';
+import {visibleLine, visibleText} from '../../core/visible-text.ts';
 import {readRunOutput, type ShownCommand, type ShownRun, showRun} from '../../evidence/show.ts';
 import {readContractPath, readTarget} from '../arguments.ts';
 import type {CommandCall, Reply} from '../command-spec.ts';
 import {evidencePlace} from '../evidence-place.ts';
 import {exitCodes} from '../exit-codes.ts';
 import {problemLines} from '../problem-lines.ts';
-import {visibleLine, visibleText} from '../visible-text.ts';
 
 /** `bailiff evidence show`: one run, or with --output the stored bytes of one command: escaped on a terminal, as they are into a pipe (E-VIEW-1). */
 export async function evidenceShow(call: CommandCall): Promise<Reply> {

@@ -1,10 +1,10 @@
+import {visibleLine} from '../../core/visible-text.ts';
 import type {ValidateAnswer} from '../../evidence/validate.ts';
 import {readContractPath, readTarget, toAbsolute} from '../arguments.ts';
 import type {CommandCall, Reply} from '../command-spec.ts';
 import {exitCodes} from '../exit-codes.ts';
 import {problemLines} from '../problem-lines.ts';
 import {validateRun} from '../validation.ts';
-import {visibleLine} from '../visible-text.ts';
 
 /** `bailiff validate`: says whether the evidence of a run holds against the checkout as it is now (E-READ-1). */
 export async function validate(call: CommandCall): Promise<Reply> {

@@ -1,6 +1,6 @@
 import test from 'ava';
 import {assert, property, string} from 'fast-check';
-import {visibleLine, visibleTail, visibleText} from '../../cli/visible-text.ts';
+import {visibleLine, visibleTail, visibleText} from '../../core/visible-text.ts';
 
 for (const [title, text, expected] of [
 	['an escape sequence', 'a\u001b[2Jb', 'a\\x1b[2Jb'],
