@@ -1,4 +1,4 @@
-import {readFileSync, realpathSync} from 'node:fs';
+import {mkdirSync, readFileSync, realpathSync} from 'node:fs';
 import {userInfo} from 'node:os';
 import path from 'node:path';
 import {BailiffError} from '../core/errors.ts';
@@ -66,9 +66,17 @@ function readFacts(request: ContainmentRequest): SandboxFacts {
 		home: homeOfUser(),
 		privateHome: realpathSync(home.home),
 		privateTmp: realpathSync(home.tmp),
+		emptyDirectory: makeEmpty(realpathSync(path.dirname(home.home))),
 		secrets: surroundings.secrets,
 		userId: process.geteuid?.() ?? -1,
 	};
+}
+
+/** Beside the private pair, with which it is removed. */
+function makeEmpty(base: string): string {
+	const directory = path.join(base, 'empty');
+	mkdirSync(directory, {recursive: true, mode: 0o755});
+	return directory;
 }
 
 /** From the user database, never from HOME (C-ROOT-2). Users without an entry have none. */

@@ -8,9 +8,8 @@ export type HostView = {
 	readonly privateDirectories: readonly string[];
 	/** Unix sockets with a path: a read-only mount does not keep anyone from connecting. */
 	readonly sockets: readonly string[];
-	/** Parts of /proc that root could write, and those that only root can read. Empty for an ordinary user. */
+	/** Parts of /proc that root could write without any capability. Empty for an ordinary user. */
 	readonly processReadonly: readonly string[];
-	readonly processHidden: readonly string[];
 	/** Files of password hashes and host keys, readable here only as root. */
 	readonly systemSecrets: readonly string[];
 	/** The resolver's configuration, where it lies in /run and the network is shared. */
@@ -44,12 +43,10 @@ const secretFiles = ['/etc/shadow', '/etc/shadow-', '/etc/gshadow', '/etc/gshado
 export function readHostView(options: HostViewOptions): HostView {
 	const isRoot = options.userId === 0;
 	const parts = options.root === 'minimal' ? systemParts.filter(part => modeOf(part) !== null) : [];
-	const guards = isRoot ? processGuards() : {readonly: [], hidden: []};
 	return {
 		privateDirectories: [...new Set(privateDirectories.filter(directory => directory !== '/dev/shm').flatMap(realPaths))],
 		sockets: boundSockets(),
-		processReadonly: guards.readonly,
-		processHidden: guards.hidden,
+		processReadonly: isRoot ? processGuards() : [],
 		systemSecrets: isRoot ? [...secretFiles.flatMap(realPaths), ...hostKeys()] : [],
 		networkFiles: options.network === 'host' ? realPaths('/etc/resolv.conf').filter(file => file.startsWith('/run/')) : [],
 		systemDirectories: parts.filter(part => !isLink(part)),
@@ -99,24 +96,36 @@ function boundSockets(): string[] {
 	return [...new Set(named.flatMap(realPaths))].filter(name => ((modeOf(name) ?? 0) & typeMask) === typeSocket);
 }
 
-function processGuards(): {readonly readonly: string[]; readonly hidden: string[]} {
-	const guarded: string[] = [];
-	const hidden: string[] = [];
-	for (const name of readdirSync('/proc')) {
-		const entry = path.join('/proc', name);
-		const mode = modeOf(entry) ?? 0;
-		if (/^\d+$/.test(name) || (mode & typeMask) === typeLink) {
-			continue;
-		}
+let guards: readonly string[] | null = null;
 
-		if ((mode & typeMask) === typeDirectory || (mode & 0o222) !== 0) {
-			guarded.push(entry);
-		} else if ((mode & 0o044) === 0) {
-			hidden.push(entry);
-		}
+/** The parts of /proc beside the processes that hold something writable: sys, irq, mtrr and the like. They do not change while the machine is up. */
+function processGuards(): readonly string[] {
+	guards ??= readdirSync('/proc')
+		.filter(name => !/^\d+$/.test(name))
+		.map(name => path.join('/proc', name))
+		.filter(entry => entry === '/proc/sys' || holdsWritable(entry, maxGuardDepth));
+	return guards;
+}
+
+/** A tree that is deeper than this, or that cannot be listed, counts as writable. */
+const maxGuardDepth = 4;
+
+function holdsWritable(entry: string, depth: number): boolean {
+	const mode = modeOf(entry) ?? 0;
+	const type = mode & typeMask;
+	if (type !== typeDirectory) {
+		return type !== typeLink && (mode & 0o222) !== 0;
 	}
 
-	return {readonly: guarded, hidden};
+	return depth === 0 || (mode & 0o222) !== 0 || namesIn(entry).some(name => holdsWritable(path.join(entry, name), depth - 1));
+}
+
+function namesIn(directory: string): string[] {
+	try {
+		return readdirSync(directory);
+	} catch {
+		return [];
+	}
 }
 
 function hostKeys(): string[] {

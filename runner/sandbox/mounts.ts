@@ -41,23 +41,31 @@ export function planMounts(plan: MountPlan): Mount[] {
 		mounts.push({kind: 'tmpfs', path, maxBytes: plan.tmpBytes});
 	}
 
-	const hidden = hiddenDirectories(plan);
-	mounts.push(...hidden.map(path => hide({path, kind: 'directory'})));
-	mounts.push(...gitSources(plan).map(place => bind(place.path, false)), ...view.networkFiles.map(path => bind(path, false)));
-	mounts.push(...profile.read.map(place => bind(place.path, false)));
-	if (!profile.write.some(place => isWithin(facts.checkout, place.path))) {
-		mounts.push(bind(facts.checkout, false));
-	}
-
-	mounts.push(...profile.write.map(place => bind(place.path, true)), bind(facts.privateHome, true), bind(facts.privateTmp, true));
+	const shown = shownMounts(plan);
+	const hidden = hiddenDirectories(plan).map(path => (shown.some(mount => isWithin(mount.path, path)) ? cover(path) : hide({path, kind: 'directory'}, facts)));
+	mounts.push(...hidden, ...shown);
 	mounts.push(...gitGuards(plan, mounts));
 	const denied = [...profile.deny, ...secretPlaces(plan)].filter(place => isVisible(mounts, place.path));
-	mounts.push(...denied.map(place => hide(place)));
+	mounts.push(...denied.map(place => hide(place, facts)));
 	mounts.push({kind: 'bind', path: innerSupervisor, source: plan.supervisor, isWritable: false});
-	mounts.push(...view.sockets.filter(path => isVisible(mounts, path)).map(path => hide({path, kind: 'file'})));
-	const frozen = [...hidden, ...denied.filter(place => place.kind === 'directory').map(place => place.path)];
-	mounts.push(...frozen.map(path => ({kind: 'freeze', path}) as const));
+	mounts.push(...view.sockets.filter(path => isVisible(mounts, path)).map(path => hide({path, kind: 'file'}, facts)));
+	mounts.push(...hidden.filter(mount => mount.kind === 'tmpfs').map(({path}) => ({kind: 'freeze', path}) as const));
 	return profile.root === 'minimal' ? [...mounts, {kind: 'freeze', path: '/'}] : mounts;
+}
+
+/** What of the host is shown on top of what is hidden: read first, then what may be written. */
+function shownMounts(plan: MountPlan): Mount[] {
+	const {profile, facts, view} = plan;
+	const isCheckoutWritable = profile.write.some(place => isWithin(facts.checkout, place.path));
+	return [
+		...gitSources(plan).map(place => bind(place.path, false)),
+		...view.networkFiles.map(path => bind(path, false)),
+		...profile.read.map(place => bind(place.path, false)),
+		...(isCheckoutWritable ? [] : [bind(facts.checkout, false)]),
+		...profile.write.map(place => bind(place.path, true)),
+		bind(facts.privateHome, true),
+		bind(facts.privateTmp, true),
+	];
 }
 
 /** True where a path of the host is seen inside after these mounts. */
@@ -86,7 +94,7 @@ function deviceMounts({tmpBytes}: MountPlan): Mount[] {
 
 /** As root, what /proc holds beside processes stays that of the host and writable without any capability. */
 function processMounts(view: HostView): Mount[] {
-	return [{kind: 'proc', path: '/proc'}, ...view.processReadonly.map(path => bind(path, false)), ...view.processHidden.map(path => hide({path, kind: 'file'}))];
+	return [{kind: 'proc', path: '/proc'}, ...view.processReadonly.map(path => bind(path, false))];
 }
 
 function hiddenDirectories({profile, facts, view}: MountPlan): string[] {
@@ -115,23 +123,27 @@ function gitGuards({profile, facts}: MountPlan, mounts: readonly Mount[]): Mount
 	const dotGit = placeOrNull(facts.git.dotGit);
 	const guards: Mount[] = [];
 	if (dotGit !== null) {
-		guards.push(profile.git === 'readonly' ? bind(dotGit.path, false) : hide(dotGit));
+		guards.push(profile.git === 'readonly' ? bind(dotGit.path, false) : hide(dotGit, facts));
 	}
 
 	const common = placeOrNull(facts.git.commonDir);
 	if (profile.git === 'hidden' && common !== null && common.path !== dotGit?.path && isVisible(mounts, common.path)) {
-		guards.push(hide(common));
+		guards.push(hide(common, facts));
 	}
 
-	return guards.flatMap((mount): Mount[] => (mount.kind === 'tmpfs' ? [mount, {kind: 'freeze', path: mount.path}] : [mount]));
+	return guards;
 }
 
 function bind(path: string, isWritable: boolean): Mount {
 	return {kind: 'bind', path, source: path, isWritable};
 }
 
-function hide(place: Pick<Place, 'path' | 'kind'>): Mount {
-	return place.kind === 'directory'
-		? {kind: 'tmpfs', path: place.path, maxBytes: hidingBytes}
-		: {kind: 'bind', path: place.path, source: '/dev/null', isWritable: false};
+/** An empty private directory in which mount points can be made; it is frozen at the end. */
+function cover(path: string): Mount {
+	return {kind: 'tmpfs', path, maxBytes: hidingBytes};
+}
+
+/** Something empty on top: each private file system costs more than all other mounts together. */
+function hide(place: Pick<Place, 'path' | 'kind'>, facts: SandboxFacts): Mount {
+	return {kind: 'bind', path: place.path, source: place.kind === 'directory' ? facts.emptyDirectory : '/dev/null', isWritable: false};
 }

@@ -71,6 +71,7 @@ function trialFacts(base: string): SandboxFacts {
 		home: at('user'),
 		privateHome: at('home'),
 		privateTmp: at('tmp'),
+		emptyDirectory: at('empty'),
 		secrets: [],
 		userId: process.geteuid?.() ?? -1,
 	};

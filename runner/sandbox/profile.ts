@@ -17,6 +17,8 @@ export type SandboxFacts = {
 	/** The private pair of this run (R-START-1). */
 	readonly privateHome: string;
 	readonly privateTmp: string;
+	/** An empty directory that commands cannot reach: it stands for everything that is hidden. */
+	readonly emptyDirectory: string;
 	/** Never visible inside: profile directory, sensitive files. */
 	readonly secrets: readonly string[];
 	readonly userId: number;

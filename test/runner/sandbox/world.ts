@@ -26,10 +26,19 @@ export function createWorld(userId: number, name = 'checkout', parent = tmpdir()
 		home: path.join(base, 'user'),
 		privateHome: path.join(base, 'run/home'),
 		privateTmp: path.join(base, 'run/tmp'),
+		emptyDirectory: path.join(base, 'run/empty'),
 		secrets: [path.join(base, 'profile')],
 		userId,
 	};
-	for (const directory of [facts.evidence, facts.install, path.join(facts.home, '.ssh'), facts.privateHome, facts.privateTmp, path.join(base, 'profile')]) {
+	for (const directory of [
+		facts.evidence,
+		facts.install,
+		path.join(facts.home, '.ssh'),
+		facts.privateHome,
+		facts.privateTmp,
+		facts.emptyDirectory,
+		path.join(base, 'profile'),
+	]) {
 		mkdirSync(directory, {recursive: true});
 	}
 
