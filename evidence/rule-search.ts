@@ -22,7 +22,7 @@ export class RuleSearch {
 			const [from, to] = match.indices?.[1] ?? [match.index, match.index + match[0].length];
 			const start = this.#start(text, from, to);
 			if (start !== null && passesGuard(this.#rule.guard, text.slice(start, to))) {
-				const end = this.#end(text, to);
+				const end = this.#end(text, from, to);
 				found(start, end);
 				this.#pattern.lastIndex = Math.max(end, match.index + 1);
 			} else {
@@ -47,14 +47,24 @@ export class RuleSearch {
 		return start < to ? start : null;
 	}
 
-	#end(text: string, to: number): number {
+	/** Where the value ends: with its characters, or with the quote that it stands in (a passphrase has blanks). */
+	#end(text: string, from: number, to: number): number {
 		if (this.#tail === null) {
 			return to;
 		}
 
 		this.#tail.lastIndex = to;
-		return to + (this.#tail.exec(text)?.[0].length ?? 0);
+		const end = to + (this.#tail.exec(text)?.[0].length ?? 0);
+		return from === 0 ? end : end + restOfQuote(text.slice(end, end + longestPhrase), text.charAt(from - 1));
 	}
+}
+
+/** A quote that is still open after so many characters is none around this value. */
+const longestPhrase = 200;
+
+function restOfQuote(text: string, opener: string): number {
+	const close = /^["'\x60]$/.test(opener) ? text.search(new RegExp(`\\\\{0,4}${opener}|[\\r\\n]`)) : -1;
+	return close === -1 || /[\r\n]/.test(text.charAt(close)) ? 0 : close;
 }
 
 function headStart(text: string, from: number, head: NonNullable<SecretRule['head']>): number | null {

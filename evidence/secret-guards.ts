@@ -6,9 +6,9 @@ const judgedCharacters = 256;
 /**
  * Whether `text` looks like a secret to this guard.
  *
- * - `present`: anything that is no placeholder (a mask, a variable, a word such as "password").
- * - `password`: at least 8 characters that are not only words; no path, address, call or member of an object.
- * - `random`: at least 16 characters that no person made up: letters and digits, spread evenly.
+ * - `present`: anything that is no mask and no variable.
+ * - `password`: at least 6 characters that are not only words; no placeholder, path, address, call or member of an object.
+ * - `random`: at least 12 characters that no person made up: letters and digits, spread evenly.
  * - `base64-pair`: base64 of a printable `name:value`, or anything random.
  */
 export function passesGuard(guard: GuardName, text: string): boolean {
@@ -17,7 +17,7 @@ export function passesGuard(guard: GuardName, text: string): boolean {
 
 const guards: Readonly<Record<GuardName, (text: string) => boolean>> = {
 	none: () => true,
-	present: text => !isPlaceholder(text),
+	present: text => !isMask(text),
 	password: text => !isPlaceholder(text) && !isReference(text) && looksChosen(text.replace(closers, '')),
 	random: text => looksRandom(text.replace(closers, '')) && !isPlaceholder(text) && !isReference(text),
 	'base64-pair': text => looksRandom(text) || isBase64Pair(text),
@@ -52,8 +52,12 @@ const minified = /^(?:[A-Za-z_$][\w$]{0,2}|null|void|true|false|undefined|this|n
 const wordsOnly = /^(?:[A-Z]?[a-z]+|[A-Z]+)(?:[-_./:,;|](?:[A-Z]?[a-z]+|[A-Z]+))*$/;
 const camelWords = /^[A-Z]?[a-z]{2,}(?:[A-Z][a-z]{2,})*$/;
 
+function isMask(text: string): boolean {
+	return /^(.)\1*$/s.test(text) || variable.test(text) || /^\[?redacted\]?$/i.test(text);
+}
+
 function isPlaceholder(text: string): boolean {
-	return /^(.)\1*$/s.test(text) || variable.test(text) || words.has(text.toLowerCase().replace(closers, ''));
+	return isMask(text) || words.has(text.toLowerCase().replace(closers, ''));
 }
 
 /** Something that names where a value lies: a path, an address, source code. */
@@ -62,14 +66,14 @@ function isReference(text: string): boolean {
 }
 
 function looksChosen(text: string): boolean {
-	return text.length >= 8 && /[A-Za-z]/.test(text) && !wordsOnly.test(text) && !camelWords.test(text) && entropyOf(text) >= 2.5;
+	return text.length >= 6 && /[A-Za-z]/.test(text) && !wordsOnly.test(text) && !camelWords.test(text) && entropyOf(text) >= 2;
 }
 
 function looksRandom(text: string): boolean {
 	const digits = text.replace(/[^0-9]+/g, '').length;
 	const isMixed = /[a-z]/.test(text) && /[A-Z]/.test(text);
 	const isSpread = isMixed ? digits >= 1 : digits >= 3 && digits * 8 >= text.length;
-	return text.length >= 16 && /[A-Za-z]/.test(text) && isSpread && entropyOf(text) >= 3;
+	return text.length >= 12 && /[A-Za-z]/.test(text) && isSpread && entropyOf(text) >= 3;
 }
 
 function isBase64Pair(text: string): boolean {

@@ -42,9 +42,12 @@ function guarded(id: string, pattern: string, guard: GuardName, tail: string): S
 	return {id, pattern, ignoreCase: false, guard, tail, head: null};
 }
 
+type LabelledValue = {readonly characters: string; readonly guard: GuardName /** Default 8. */; readonly least?: number};
+
 /** A value behind a name, in any case. */
-function labelled(id: string, name: string, value: string, guard: GuardName): SecretRule {
-	return {id, pattern: `${name}${marks}(${value}{8,128})`, ignoreCase: true, guard, tail: value === tokenCharacter ? tokenTail : value, head: null};
+function labelled(id: string, name: string, {characters, guard, least = 8}: LabelledValue): SecretRule {
+	const tail = characters === tokenCharacter ? tokenTail : characters;
+	return {id, pattern: `${name}${marks}(${characters}{${least},128})`, ignoreCase: true, guard, tail, head: null};
 }
 
 /**
@@ -60,14 +63,17 @@ export const secretRules: readonly SecretRule[] = [
 	tokenForm('rubygems-token', 'rubygems_[a-f0-9]{48,}'),
 	guarded('crates-token', '(?<![A-Za-z0-9+/])cio[A-Za-z0-9]{32,64}', 'random', '[A-Za-z0-9]'),
 	tokenForm('docker-token', 'dckr_(?:pat|oat)_[A-Za-z0-9_-]{20,}'),
-	guarded('slack-token', '(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,128}', 'random', '[A-Za-z0-9-]'),
+	guarded('slack-token', '(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{20,128}', 'random', '[A-Za-z0-9-]'),
 	tokenForm('webhook-url', String.raw`(?:hooks\.slack\.com/(?:services|workflows|triggers)|discord(?:app)?\.com/api/webhooks)/[A-Za-z0-9_/-]{24,}`),
 	// Base64 of machine code holds the two rarer prefixes by chance.
 	tokenForm('aws-access-key-id', '(?:AKIA|ASIA|(?<![A-Za-z0-9+/])(?:ABIA|ACCA)(?=[A-Z2-7]{16}(?![A-Za-z0-9+/])))[A-Z2-7]{16}'),
-	labelled('aws-secret-key', String.raw`aws[\w-]{0,20}(?:secret|sk)[\w. -]{0,20}${assign}`, '[A-Za-z0-9/+]', 'random'),
-	tokenForm('google-api-key', 'AIza[A-Za-z0-9_-]{35}'),
+	labelled('aws-secret-key', String.raw`aws[\w-]{0,20}(?:secret|sk)[\w. -]{0,20}${assign}`, {characters: '[A-Za-z0-9/+]', guard: 'random'}),
+	// In the middle of base64 it is chance.
+	tokenForm('google-api-key', '(?:(?<![A-Za-z0-9+/])AIza[A-Za-z0-9_-]{35}|AIza[A-Za-z0-9_-]{35}(?![A-Za-z0-9+/_-]))'),
 	tokenForm('google-oauth-token', String.raw`(?:ya29\.|GOCSPX-)[A-Za-z0-9_-]{20,}`),
 	tokenForm('azure-account-key', '(?:AccountKey|SharedAccessKey)=[A-Za-z0-9+/]{40,}={0,2}'),
+	guarded('azure-client-secret', '[A-Za-z0-9]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,64}', 'random', '[A-Za-z0-9_~.-]'),
+	guarded('atlassian-token', '(?:ATATT3|(?<![A-Za-z0-9+/])ATBB)[A-Za-z0-9_=-]{24,128}', 'random', '[A-Za-z0-9_=-]'),
 	tokenForm('stripe-key', '(?:(?:sk|rk)_(?:live|test)_|whsec_)[A-Za-z0-9]{16,}'),
 	guarded('model-api-key', '(?:sk-(?:proj|ant|svcacct|or|admin)-[A-Za-z0-9_-]{20,128}|sk-[A-Za-z0-9]{48}|hf_[A-Za-z0-9]{34,64})', 'random', '[A-Za-z0-9_-]'),
 	tokenForm('sendgrid-key', String.raw`SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{40,}`),
@@ -79,17 +85,26 @@ export const secretRules: readonly SecretRule[] = [
 	tokenForm('vault-token', String.raw`hv[sbr]\.[A-Za-z0-9_-]{24,}`),
 	tokenForm('age-secret-key', 'AGE-SECRET-KEY-1[0-9A-Z]{50,}'),
 	{...tokenForm('jwt', String.raw`\.ey[AJ][A-Za-z0-9_-]{6,}`), tail: '[A-Za-z0-9_.-]', head: {characters: '[A-Za-z0-9_-]', from: 'eyJ'}},
-	labelled('basic-authorization', String.raw`authorization${assign}basic[ \t]{1,4}`, '[A-Za-z0-9+/=_-]', 'base64-pair'),
-	labelled('authorization-header', String.raw`authorization${assign}(?:bearer|token|apikey|negotiate)[ \t]{1,4}`, anything, 'password'),
-	labelled('bearer-token', String.raw`bearer[ \t]{1,4}`, '[A-Za-z0-9._~+/=-]', 'random'),
+	labelled('basic-authorization', String.raw`authorization${assign}basic[ \t]{1,4}`, {characters: '[A-Za-z0-9+/=_-]', guard: 'base64-pair'}),
+	labelled('authorization-header', String.raw`authorization${assign}(?:bearer|token|apikey|negotiate)[ \t]{1,4}`, {characters: anything, guard: 'password'}),
+	labelled('bearer-token', String.raw`bearer[ \t]{1,4}`, {characters: '[A-Za-z0-9._~+/=-]', guard: 'random'}),
 	{id: 'url-password', pattern: String.raw`://[^\s/:@"'<>]{0,128}:([^\s/"'<>]{1,256})@`, ignoreCase: false, guard: 'present', tail: null, head: null},
-	labelled('gitea-token', String.raw`(?:gitea|forgejo)[\w-]{0,20}token${assign}`, '[0-9a-f]', 'random'),
-	labelled('netrc-password', String.raw`login[ \t\r\n]{1,8}[^\s]{1,128}[ \t\r\n]{1,8}password[ \t\r\n]{1,8}`, anything, 'present'),
-	labelled('registry-auth', String.raw`(?:"auth"|_auth|_password)${assign}`, '[A-Za-z0-9+/=]', 'base64-pair'),
-	labelled('command-line-password', String.raw`${passwordWords}(?<=-[a-z-]{1,40})[ \t]{1,4}${quote}?(?!-)`, anything, 'password'),
-	labelled('command-line-token', String.raw`${keyWords}(?<=-[a-z-]{1,40})[ \t]{1,4}${quote}?(?!-)`, tokenCharacter, 'random'),
-	labelled('password', String.raw`${passwordWords}[_-]?[0-9]{0,2}${assign}`, anything, 'password'),
-	labelled('labelled-secret', `${keyWords}${assign}`, tokenCharacter, 'random'),
+	labelled('gitea-token', String.raw`(?:gitea|forgejo)[\w-]{0,20}token${assign}`, {characters: '[0-9a-f]', guard: 'random'}),
+	labelled('netrc-password', String.raw`login[ \t\r\n]{1,8}[^\s]{1,128}[ \t\r\n]{1,8}password[ \t\r\n]{1,8}`, {characters: anything, guard: 'present'}),
+	labelled('registry-auth', String.raw`(?:"auth"|_auth|_password)${assign}`, {characters: '[A-Za-z0-9+/=]', guard: 'base64-pair'}),
+	labelled('command-line-login', String.raw`(?<![\w-])(?:-u|--user|--proxy-user)[ \t=]{1,2}${quote}?[^\s:"'/]{1,64}:`, {
+		characters: anything,
+		guard: 'password',
+		least: 6,
+	}),
+	labelled('command-line-password', String.raw`${passwordWords}(?<=-[a-z-]{1,40})[ \t]{1,4}${quote}?(?!-)`, {
+		characters: anything,
+		guard: 'password',
+		least: 6,
+	}),
+	labelled('command-line-token', String.raw`${keyWords}(?<=-[a-z-]{1,40})[ \t]{1,4}${quote}?(?!-)`, {characters: tokenCharacter, guard: 'random'}),
+	labelled('password', String.raw`${passwordWords}[_-]?[0-9]{0,2}${assign}`, {characters: anything, guard: 'password', least: 6}),
+	labelled('labelled-secret', `${keyWords}${assign}`, {characters: tokenCharacter, guard: 'random'}),
 ];
 
 /** Markers of private keys in text form. Source: RFC 7468, RFC 4716, OpenPGP armor, PuTTY. */
