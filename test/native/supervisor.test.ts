@@ -8,7 +8,7 @@ import {type EndFacts, encodeControl, encodeRun, type SupervisorEvent} from '../
 import {type BareSupervisor, startBareSupervisor} from '../helpers/bare-supervisor.ts';
 import {eventually} from '../helpers/eventually.ts';
 import {buildFixture} from '../helpers/fixture.ts';
-import {makeRequest, markedProcesses} from '../helpers/supervised.ts';
+import {makeRequest, markedProcesses, which} from '../helpers/supervised.ts';
 
 const second = 1_000_000_000n;
 const directory = realpathSync(mkdtempSync(path.join(tmpdir(), 'bailiff-native-')));
@@ -220,6 +220,27 @@ test('ends and deadlines that tie are one or the other, never mixed', async t =>
 		t.is(facts.wasTermSent, isTimeout);
 		t.true(facts.isCleaned);
 		t.true(!isTimeout || facts.endNs - facts.startNs >= 21_000_000n);
+	}
+});
+
+test('no descriptors left: the command was not executed, the supervisor lives, and what it opened is closed again', async t => {
+	const supervisor = await start(t, [which('prlimit'), '--nofile=11:11']);
+	const count = (): number => readdirSync(`/proc/${supervisor.child.pid}/fd`).length;
+	const before = count();
+	for (let round = 0; round < 5; round++) {
+		send(supervisor, ['true']);
+		t.like(await supervisor.next(), {type: 'start-failed', stage: 'fork', errno: 'EMFILE'});
+	}
+
+	t.is(count(), before);
+});
+
+test('no processes left: the command was not executed, and the supervisor lives', async t => {
+	const asOther = process.geteuid?.() === 0 ? [which('setpriv'), '--reuid=65534', '--clear-groups'] : [];
+	const supervisor = await start(t, [...asOther, which('prlimit'), '--nproc=1:1']);
+	for (let round = 0; round < 3; round++) {
+		send(supervisor, ['true']);
+		t.like(await supervisor.next(), {type: 'start-failed', stage: 'fork', errno: 'EAGAIN'});
 	}
 });
 
