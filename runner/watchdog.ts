@@ -39,11 +39,18 @@ export function watchSilence(native: NativeParts, watched: Watched): () => void 
 		const suspects = {leader: watched.leader(), supervisor: watched.supervisor};
 		// Seen before the supervisor dies: afterwards its children are ours and nobody can tell from whom they came.
 		const {alive} = testify(native, suspects);
-		if (!isOff) {
-			await treeKill(watched.supervisor);
-			killRows(native, alive);
-			trySignal(watched.supervisor, 'SIGKILL');
+		if (isOff) {
+			return;
 		}
+
+		try {
+			await treeKill(watched.supervisor);
+		} catch {
+			// The list below reaches the same processes.
+		}
+
+		killRows(native, alive);
+		trySignal(watched.supervisor, 'SIGKILL');
 	}
 
 	return () => {

@@ -1,6 +1,5 @@
 import {setTimeout as sleep} from 'node:timers/promises';
 import type {Clock} from '../core/clock.ts';
-import {errnoOf} from '../core/errors.ts';
 import type {NativeParts, ProcessRow, ReapedChild} from '../native/index.ts';
 import {isStartedHere} from './spawn.ts';
 
@@ -57,7 +56,7 @@ export type OrphanEnding = {readonly wasKillSent: boolean; readonly leader: Reap
 export type Orphaned = {readonly leader: number | null; readonly others: ReadonlySet<string>; readonly clock: Clock};
 
 /**
- * Ends and reaps what a dead supervisor left: its children became ours (R-MECH-4). Looks again until nobody is left, at most 0.6 s.
+ * Ends and reaps what a dead supervisor left: its children became ours (R-MECH-4). Looks again until nobody is left, at most 0.6 s. Never throws.
  *
  * Order: the supervisor must be dead. Children that spawn.ts started, and `others`, are left alone with their descent.
  */
@@ -65,39 +64,43 @@ export async function endOrphans(native: NativeParts, orphaned: Orphaned): Promi
 	const {leader, others, clock} = orphaned;
 	const ending = {wasKillSent: false, leader: null as ReapedChild | null, found: 0, isEmpty: false};
 	const giveUp = clock.monotonicNs() + endingNs;
-	while (!ending.isEmpty) {
-		const orphans = findOrphans(native, leader, others);
-		ending.found = Math.max(ending.found, orphans.length);
+	for (let isOver = false; !isOver; ) {
+		const orphans = tryFindOrphans(native, leader, others);
+		ending.found = Math.max(ending.found, orphans?.length ?? 0);
+		ending.isEmpty = orphans?.length === 0;
+		isOver = orphans === null || ending.isEmpty || clock.monotonicNs() > giveUp;
+		const rows = orphans ?? [];
 		ending.wasKillSent =
 			killRows(
 				native,
-				orphans.filter(row => row.isLive),
+				rows.filter(row => row.isLive),
 			) > 0 || ending.wasKillSent;
-		for (const row of orphans.filter(orphan => orphan.ppid === process.pid)) {
+		for (const row of rows.filter(orphan => orphan.ppid === process.pid)) {
 			const reaped = tryReap(native, row.pid);
 			ending.leader = row.pid === leader ? reaped : ending.leader;
 		}
 
-		ending.isEmpty = orphans.length === 0;
-		if (!ending.isEmpty && clock.monotonicNs() > giveUp) {
-			return ending;
-		}
-
-		await sleep(orphans.length > 0 ? stepMs : 0);
+		await sleep(isOver ? 0 : stepMs);
 	}
 
 	return ending;
 }
 
+/** Null: still running, or not ours to reap. */
 function tryReap(native: NativeParts, pid: number): ReapedChild | null {
 	try {
 		return native.reapChild(pid);
-	} catch (error) {
-		if (errnoOf(error) === 'ECHILD') {
-			return null;
-		}
+	} catch {
+		return null;
+	}
+}
 
-		throw error;
+/** Null: /proc cannot be read, so that nothing more can be found. */
+function tryFindOrphans(native: NativeParts, leader: number | null, others: ReadonlySet<string>): ProcessRow[] | null {
+	try {
+		return findOrphans(native, leader, others);
+	} catch {
+		return null;
 	}
 }
 

@@ -107,7 +107,9 @@ static enum stage prepare_child(const struct command *c, const struct ends *ends
 		return STAGE_FORK;
 	if (fchdir(ends->cwd) != 0)
 		return STAGE_CHDIR;
-	if (dup2(null_fd, 0) < 0 || dup2(ends->out, 1) < 0 || dup2(ends->err, 2) < 0)
+	/* opened anew: what a command does to its stdin (locks, flags) must not reach the next one */
+	close(0);
+	if (open("/dev/null", O_RDONLY) != 0 || dup2(ends->out, 1) < 0 || dup2(ends->err, 2) < 0)
 		return STAGE_EXEC;
 	if (syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC) != 0)
 		return STAGE_EXEC;
