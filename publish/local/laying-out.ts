@@ -1,8 +1,9 @@
 import {mkdirSync} from 'node:fs';
 import path from 'node:path';
+import type {z} from 'zod';
 import {createTrustedFile, documentBytes, FileLock, type LockWait, replaceDocument} from '../../cache/index.ts';
 import {BailiffError, errnoOf} from '../../core/errors.ts';
-import {type LocalAuthorityDocument, localLimits} from './documents.ts';
+import {authoritySchema, type LocalAuthorityDocument, localLimits} from './documents.ts';
 import {checkLocalDirectory, checkOutsideRoots} from './places.ts';
 import {readAuthorityRecord} from './records.ts';
 
@@ -56,7 +57,7 @@ export function ensureAccounts(directory: string, logins: readonly string[]): Lo
 
 	const after: LocalAuthorityDocument = {...before, accounts};
 	if (accounts.length > before.accounts.length) {
-		writeRecord(file, after);
+		writeRecord(file, authoritySchema, after);
 	}
 
 	return after;
@@ -81,8 +82,14 @@ export function accountIdOf(directory: string, login: string): number {
 	return account.id;
 }
 
-/** Writes a record that its reader will take. Refuses: CACHE_AUTHORITY_MALFORMED above 1 MiB, CACHE_WRITE_FAILED. */
-export function writeRecord(file: string, record: unknown): void {
+/** Writes a record that its reader will take. Refuses: CACHE_AUTHORITY_MALFORMED for another form or above 1 MiB, CACHE_WRITE_FAILED. */
+export function writeRecord<Schema extends z.ZodType>(file: string, schema: Schema, record: z.input<Schema>): void {
+	const parsed = schema.safeParse(record);
+	if (!parsed.success) {
+		const problems = parsed.error.issues.map(issue => `${issue.path.map(String).join('.')}: ${issue.message}`);
+		throw new BailiffError('CACHE_AUTHORITY_MALFORMED', `${file} would not have its form: ${problems.join('; ')}`, {details: {path: file, problems}});
+	}
+
 	const {length} = documentBytes(record);
 	if (length > localLimits.recordBytes) {
 		throw new BailiffError('CACHE_AUTHORITY_MALFORMED', `${file} would have ${length} bytes, the limit is ${localLimits.recordBytes}`, {

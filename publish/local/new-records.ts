@@ -1,6 +1,5 @@
 import {type ApprovalKind, issueBodySha256, type LockWait, type RepositoryRef} from '../../cache/index.ts';
 import {type Clock, systemClock, toRfc3339Ms} from '../../core/clock.ts';
-import {BailiffError} from '../../core/errors.ts';
 import type {Target} from '../../core/ids.ts';
 import {approvalsSchema, issueSchema, type LocalApprovalsDocument, type LocalIssueDocument} from './documents.ts';
 import {accountIdOf, makeLocalDirectory, underAuthorityLock, writeRecord} from './laying-out.ts';
@@ -52,7 +51,7 @@ export async function writeLocalIssue(where: LocalWrite, text: IssueText): Promi
 			created_at: before?.created_at ?? now,
 			updated_at: now,
 		};
-		writeRecord(file, checked(issueSchema.safeParse(issue), issue));
+		writeRecord(file, issueSchema, issue);
 		return {issue, isNew: before === null};
 	});
 }
@@ -80,7 +79,7 @@ export async function addLocalApproval(where: LocalWrite, text: ApprovalText): P
 			revoked_at: null,
 		};
 		const after: LocalApprovalsDocument = {...before, approvals: [...before.approvals, approval]};
-		writeRecord(recordFile(directory, target, 'approvals'), checked(approvalsSchema.safeParse(after), after));
+		writeRecord(recordFile(directory, target, 'approvals'), approvalsSchema, after);
 		return approval;
 	});
 }
@@ -99,19 +98,4 @@ function refOf({owner, repository}: Target): RepositoryRef {
 
 function nowText(clock: Clock | undefined): string {
 	return toRfc3339Ms((clock ?? systemClock).wallMs());
-}
-
-function checked<Value>(
-	parsed: {
-		readonly success: boolean;
-		readonly error?: {readonly issues: ReadonlyArray<{readonly path: readonly PropertyKey[]; readonly message: string}>} | undefined;
-	},
-	value: Value,
-): Value {
-	if (!parsed.success) {
-		const problems = (parsed.error?.issues ?? []).map(({path, message}) => `${path.map(String).join('.')}: ${message}`);
-		throw new BailiffError('CACHE_AUTHORITY_MALFORMED', `the record would not have its form: ${problems.join('; ')}`, {details: {problems}});
-	}
-
-	return value;
 }
