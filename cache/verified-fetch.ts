@@ -1,0 +1,127 @@
+import {BailiffError} from '../core/errors.ts';
+import type {AdvertisedRefs} from './authority.ts';
+import {type AuthorityState, requireRepository} from './authority-state.ts';
+import type {Git} from './git-command.ts';
+import {readObjects} from './git-objects.ts';
+import {readLocalRefs, refuseForbiddenRefs} from './mirror-refs.ts';
+import {arePairsEqual, type RefPairs, shaOf} from './refs-record.ts';
+import type {ReportBranch} from './report.ts';
+
+/** What a transfer and the authority's state afterwards agree on. */
+export type VerifiedRefs = {readonly refs: RefPairs; readonly defaultBranch: string; readonly pinnedSha: string};
+
+/** One transfer with its readback. */
+export type FetchPlan = {
+	readonly git: Git;
+	readonly mirror: string;
+	readonly state: AuthorityState;
+	/** Brings the refs of the remote over; called once an attempt, with what the remote advertised just before. */
+	readonly transfer: (advertised: AdvertisedRefs) => Promise<void>;
+	/** Ids whose objects were proven before: only what is new is walked. */
+	readonly proven: readonly string[];
+	readonly report: ReportBranch;
+};
+
+const maxAttempts = 3;
+const maxWalkMs = 1_800_000;
+
+/**
+ * Transfers until the mirror's refs are exactly those that the remote advertises afterwards, at most three times, then proves what came.
+ *
+ * Refuses: CACHE_REF_MOVING, CACHE_REPLACE_REF, CACHE_REPOSITORY_REPLACED, CACHE_WITNESS_MISMATCH, CACHE_MIRROR_CORRUPT, and what transfer and authority
+ * refuse. Source: C-SYNC-3, C-SYNC-4, C-BOOT-5, C-HARD-7, C-HARD-9.
+ */
+export async function fetchVerified(plan: FetchPlan): Promise<VerifiedRefs> {
+	const {state, report} = plan;
+	for (report.attempts = 1; report.attempts <= maxAttempts; report.attempts++) {
+		const advertised = await state.authority.advertisedRefs(state.repository);
+		refuseForbiddenRefs(advertised);
+		await plan.transfer(advertised);
+		const found = await readBack(plan);
+		if (found !== null) {
+			await proveObjects(plan.git, plan.mirror, found, plan.proven);
+			await askWitness(plan, found);
+			return found;
+		}
+	}
+
+	report.attempts = maxAttempts;
+	throw new BailiffError('CACHE_REF_MOVING', `the remote moved during each of ${maxAttempts} fetches: try again when fewer people push`, {
+		details: {attempts: maxAttempts},
+	});
+}
+
+/**
+ * Walks everything that the ids reach and that `proven` do not; a pack that is damaged, or an object that is missing, shows here.
+ *
+ * Refuses: CACHE_MIRROR_CORRUPT. Source: C-HARD-7.
+ */
+export async function walkObjects(git: Git, mirror: string, ids: readonly string[], proven: readonly string[]): Promise<void> {
+	const known = new Set(proven);
+	const fresh = [...new Set(ids)].filter(id => !known.has(id));
+	if (fresh.length === 0) {
+		return;
+	}
+
+	const input = Buffer.from(`${[...fresh, ...[...known].map(id => `^${id}`)].join('\n')}\n`, 'latin1');
+	try {
+		await git.run({command: ['rev-list', '--objects', '--quiet', '--stdin'], gitDir: mirror, input, timeoutMs: maxWalkMs});
+	} catch (error) {
+		throw corrupt(error);
+	}
+}
+
+/** A failed walk in the words of the mirror. */
+export function corrupt(error: unknown): unknown {
+	return error instanceof BailiffError && error.code === 'CACHE_GIT_FAILED'
+		? new BailiffError('CACHE_MIRROR_CORRUPT', `objects of the mirror are missing or damaged: ${error.message}`, {cause: error, details: error.details})
+		: error;
+}
+
+async function readBack({git, mirror, state, report}: FetchPlan): Promise<VerifiedRefs | null> {
+	const [local, repository] = await Promise.all([readLocalRefs(git, mirror), state.authority.repository(state.name)]);
+	const [problem] = local.problems;
+	if (problem !== undefined) {
+		throw new BailiffError(problem.code, problem.message, {details: {...problem.details, path: problem.path, remedy: problem.remedy}});
+	}
+
+	const {defaultBranch} = requireRepository(repository, state.name);
+	if (repository.id !== state.repository.id) {
+		throw new BailiffError('CACHE_REPOSITORY_REPLACED', `the repository was replaced during the fetch (id ${state.repository.id}, now ${repository.id})`);
+	}
+
+	const [advertised, branch] = await Promise.all([state.authority.advertisedRefs(repository), state.authority.branch(state.name, defaultBranch)]);
+	const localSha = shaOf(local.pairs, `refs/heads/${defaultBranch}`);
+	report.name = defaultBranch;
+	report.provider_sha = branch.sha;
+	report.local_sha = localSha;
+	report.equal = branch.sha === localSha;
+	return report.equal && arePairsEqual(local.pairs, advertised) ? {refs: local.pairs, defaultBranch, pinnedSha: branch.sha} : null;
+}
+
+/** The pinned commit by its own bytes, everything that is new by a walk. */
+async function proveObjects(git: Git, mirror: string, found: VerifiedRefs, proven: readonly string[]): Promise<void> {
+	const walk = walkObjects(
+		git,
+		mirror,
+		found.refs.map(([, sha]) => sha),
+		proven,
+	);
+	const [objects] = await Promise.all([readObjects(git, mirror, [found.pinnedSha]), walk]);
+	const type = objects.get(found.pinnedSha)?.type;
+	if (type !== 'commit') {
+		throw new BailiffError('CACHE_MIRROR_CORRUPT', `${found.pinnedSha} of ${found.defaultBranch} is no commit but a ${type ?? 'missing object'}`);
+	}
+}
+
+async function askWitness({state, report}: FetchPlan, {defaultBranch, pinnedSha}: VerifiedRefs): Promise<void> {
+	const seen = await state.authority.witnessRef(state.repository, `refs/heads/${defaultBranch}`);
+	report.witness_equal = seen === pinnedSha;
+	if (seen !== pinnedSha) {
+		throw new BailiffError(
+			'CACHE_WITNESS_MISMATCH',
+			`git and the authority have ${defaultBranch} at ${pinnedSha}, the second reader sees ${seen ?? 'no such ref'}: look at the remote`,
+			{details: {branch: defaultBranch, sha: pinnedSha, witness: seen}},
+		);
+	}
+}
