@@ -12,7 +12,9 @@ export type {
 	Repository,
 	RepositoryRef,
 } from './authority.ts';
+export type {AuthoritySession, AuthorityState} from './authority-state.ts';
 export {type Base, type BaseQuestion, type BaseRelation, type BaseSource, chooseBase, readBaseRelation} from './base-choice.ts';
+export {bootstrapMirror} from './bootstrap.ts';
 export {type CheckoutOptions, noCommit, openCheckout} from './checkout-check.ts';
 export {type CheckoutFacts, planCheckoutFacts} from './checkout-facts.ts';
 export {type Git, type GitAnswer, type GitOptions, type GitRequest, openGit} from './git-command.ts';
@@ -22,6 +24,7 @@ export {contractSuffix, type IssuePaths, issuePaths, type RepositoryPaths, type 
 export {FileLock, type LockKind, type LockWait} from './lock.ts';
 export type {LockHolder} from './lock-holders.ts';
 export {type HeldLock, LockSession} from './lock-session.ts';
+export type {MirrorRequest, MirrorStep} from './mirror-work.ts';
 export {
 	confirmAccount,
 	createProfile,
@@ -33,7 +36,12 @@ export {
 	readProfileToken,
 	tokenKeyOf,
 } from './profile.ts';
+export {type Registration, readRegistrations} from './registrations.ts';
+export type {CacheProblem, CacheReport, CommonReport} from './report.ts';
 export {contractPathOf, type InitResult, initRoot, openRoot, rootOf} from './root.ts';
 export {openRunPlace, type RunPlace, type RunPlaceRequest, readRunPlace} from './run-place.ts';
+export {mirrorStatus} from './status.ts';
+export {syncMirror} from './sync.ts';
 export {createTrustedFile, documentBytes, type FileRefusals, readDocument, readTrustedFile, replaceDocument, type TrustedFile} from './trusted-file.ts';
+export {verifyMirror} from './verify.ts';
 export {type WitnessHttp, witnessLocalRef, witnessRemoteRef, witnessRemoteRefs} from './witness.ts';

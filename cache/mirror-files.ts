@@ -35,7 +35,7 @@ const othersWrite = 0o022;
  * Lock files of a registered worktree (`worktrees/<id>/`) are its own workflow's and left out (C-LOCK-5). What vanishes meanwhile is passed over. At most
  * 100 problems. Source: C-TRUST-6, C-HARD-1, C-HARD-8.
  */
-export function inspectMirrorFiles(paths: RepositoryPaths): MirrorFiles {
+export function inspectMirrorFiles(paths: Pick<RepositoryPaths, 'mirror'>): MirrorFiles {
 	const walk = new Walk(paths.mirror);
 	walk.look('', lstatOf(paths.mirror));
 	return walk;

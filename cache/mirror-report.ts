@@ -10,22 +10,20 @@ import {statusIfThere} from './trust.ts';
 /** Writes what was read of a mirror into the report. The problems are not taken over. Source: authority.md section 6. */
 export function describeMirror(draft: ReportDraft, paths: RepositoryPaths, state: MirrorState): void {
 	const {cache} = draft;
-	const identity = state.problems.some(problem => problem.code === 'CACHE_ORIGIN_MISMATCH') || state.config?.origin == null;
+	const {config, record, refs, files} = state;
 	cache.state = state.problems.length === 0 ? 'usable' : 'unusable';
 	cache.bare = state.isBare;
 	cache.object_format = state.objectFormat;
-	cache.origin = withoutUser(state.config?.origin ?? null);
-	cache.origin_identity = identity ? null : `${paths.name.owner}/${paths.name.repository}`;
-	cache.verified_at = state.record?.verified_at ?? null;
-	cache.refs = state.refs?.pairs.length ?? null;
-	cache.packs = state.files.packs;
-	cache.bytes = state.files.bytes;
-	cache.temporary_packs = state.files.temporaryPacks;
+	cache.origin = withoutUser(config?.origin ?? null);
+	cache.origin_identity = hasOwnOrigin(state) ? `${paths.name.owner}/${paths.name.repository}` : null;
+	cache.verified_at = record?.verified_at ?? null;
+	cache.refs = refs?.pairs.length ?? null;
+	cache.packs = files.packs;
+	cache.bytes = files.bytes;
+	cache.temporary_packs = files.temporaryPacks;
 	cache.staging_leftovers = stagingLeftovers(paths);
 	draft.worktrees = worktreesOf(paths, state);
-	const {defaultBranch} = draft;
-	defaultBranch.name ??= state.record?.default_branch ?? null;
-	defaultBranch.local_sha = state.refs === null ? null : shaOf(state.refs.pairs, `refs/heads/${defaultBranch.name ?? ''}`);
+	describeBranch(draft, state);
 	for (const problem of relocations(state, paths)) {
 		if (!draft.problems.some(known => known.message === problem.message)) {
 			draft.problems.push(problem);
@@ -33,11 +31,21 @@ export function describeMirror(draft: ReportDraft, paths: RepositoryPaths, state
 	}
 }
 
+function describeBranch({defaultBranch}: ReportDraft, {record, refs}: MirrorState): void {
+	defaultBranch.name ??= record?.default_branch ?? null;
+	defaultBranch.local_sha = refs === null ? null : shaOf(refs.pairs, `refs/heads/${defaultBranch.name ?? ''}`);
+}
+
+function hasOwnOrigin({config, problems}: MirrorState): boolean {
+	return config !== null && config.origin !== null && problems.every(problem => problem.code !== 'CACHE_ORIGIN_MISMATCH');
+}
+
 /** Looks for a credential in what lies on disk of the mirror and says so in the report. The token is read once more, compared and forgotten. Source: C-CRED-2. */
 export function searchCredential(draft: ReportDraft, paths: RepositoryPaths, state: AuthorityState | null): void {
 	const token = state?.access.readToken?.() ?? null;
 	const login = state?.access.login ?? '';
-	const forms = token === null ? [] : [token, encodeURIComponent(token), Buffer.from(token).toString('base64'), Buffer.from(`${login}:${token}`).toString('base64')];
+	const forms =
+		token === null ? [] : [token, encodeURIComponent(token), Buffer.from(token).toString('base64'), Buffer.from(`${login}:${token}`).toString('base64')];
 	const places = [`${paths.mirror}/config`, paths.refsRecord, ...filesBelow(`${paths.mirror}/logs`)];
 	draft.credential.searched = ['config', 'logs', 'refs.json', 'own stderr'];
 	draft.credential.left = places.some(place => {

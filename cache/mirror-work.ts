@@ -1,11 +1,12 @@
 import type {Clock} from '../core/clock.ts';
+import {BailiffError} from '../core/errors.ts';
 import type {RepositoryName} from '../core/ids.ts';
 import {type AuthoritySession, type AuthorityState, readAuthorityState} from './authority-state.ts';
 import type {Git} from './git-command.ts';
 import {type RepositoryPaths, repositoryPaths} from './layout.ts';
 import type {LockWait} from './lock.ts';
 import {type HeldLock, LockSession} from './lock-session.ts';
-import {type ReportDraft, type ReportStatus, reportOn, type CacheReport} from './report.ts';
+import {type CacheReport, type ReportDraft, type ReportStatus, reportOn} from './report.ts';
 import {openRoot, rootOf} from './root.ts';
 
 /** What a command is doing now, for a progress display. */
@@ -75,6 +76,16 @@ export async function readAuthorityFor({request, draft}: MirrorWork): Promise<Au
 	draft.defaultBranch.name = state.defaultBranch;
 	draft.credential.used = state.access.readToken !== null;
 	draft.credential.channel = state.access.readToken === null ? 'none' : 'askpass';
+	return state;
+}
+
+/** The same for a command that cannot do without. Refuses: also CACHE_PROFILE_INVALID where no profile was given. */
+export async function requireAuthorityFor(work: MirrorWork): Promise<AuthorityState> {
+	const state = await readAuthorityFor(work);
+	if (state === null) {
+		throw new BailiffError('CACHE_PROFILE_INVALID', 'this command needs a profile: give --profile DIR');
+	}
+
 	return state;
 }
 

@@ -7,7 +7,7 @@ import {createTrustedFile, documentBytes, type FileRefusals, readDocument, repla
 export type RefPairs = ReadonlyArray<readonly [name: string, sha: string]>;
 
 const idForm = z.string().regex(commitIdPattern);
-const pairsForm = z.array(z.tuple([z.string().regex(/^refs\/[^\s\u0000-\u001f\u007f]{1,4096}$/), idForm]));
+const pairsForm = z.array(z.tuple([z.string().regex(/^refs\/[^\s\u0000-\u001f\u007f]{1,4096}$/), idForm]).readonly()).readonly();
 const recordSchema = z.strictObject({
 	schema: z.literal('bailiff.mirror/v1'),
 	provider: z.strictObject({kind: z.enum(['local', 'gitea', 'forgejo', 'github', 'gitlab']), url: z.string().min(1).max(4096)}),

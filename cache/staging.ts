@@ -5,7 +5,6 @@ import {BailiffError, errnoOf} from '../core/errors.ts';
 import {loadNative} from '../native/index.ts';
 import type {RepositoryPaths} from './layout.ts';
 import {lockHolders} from './lock-holders.ts';
-import {commandLine} from './mirror-problem.ts';
 import {checkPrivateDirectory, ensurePrivateDirectory, statusIfThere} from './trust.ts';
 
 /** The places of one run's staging directory: laid out like a repository, so that one rename publishes it. */
@@ -128,11 +127,6 @@ export function isHeld(lock: string): boolean {
 	return status !== undefined && lockHolders(status.ino).length > 0;
 }
 
-/** What a person runs to remove a leftover that they have looked at. */
-export function removalOf(place: string): string {
-	return commandLine(['rm', '-r', '--', place]);
-}
-
 function renamePlainly(from: string, to: string, parent: string): void {
 	checkPrivateDirectory(parent);
 	if (lstatSync(from).dev !== lstatSync(parent).dev) {
@@ -149,7 +143,10 @@ function renamePlainly(from: string, to: string, parent: string): void {
 /** Refs that differ only in case would be one file. */
 function requireCase(staging: Staging): void {
 	if (statusIfThere(`${staging.directory}/LOCKS`) !== null) {
-		throw new BailiffError('CACHE_CASE_INSENSITIVE', `${path.posix.dirname(staging.directory)} lies on a filesystem that does not tell upper and lower case apart`);
+		throw new BailiffError(
+			'CACHE_CASE_INSENSITIVE',
+			`${path.posix.dirname(staging.directory)} lies on a filesystem that does not tell upper and lower case apart`,
+		);
 	}
 }
 

@@ -4,7 +4,7 @@ import type {HeldLock} from './lock-session.ts';
 import {asSound, readMirrorState, requireMirrorPlace, type SoundMirror} from './mirror-check.ts';
 import {foreignRef, readLocalRefs} from './mirror-refs.ts';
 import {describeMirror, searchCredential} from './mirror-report.ts';
-import {type MirrorRequest, type MirrorWork, readAuthorityFor, takeRepositoryLock, workOnMirror} from './mirror-work.ts';
+import {type MirrorRequest, type MirrorWork, requireAuthorityFor, takeRepositoryLock, workOnMirror} from './mirror-work.ts';
 import {arePairsEqual, type RefPairs, type RefsRecord, replaceRefsRecord, unknownPairs} from './refs-record.ts';
 import {runRemoteGit} from './remote-git.ts';
 import {type CacheReport, ReportDraft, type ReportStatus} from './report.ts';
@@ -21,9 +21,9 @@ const fetchFlags = ['--prune', '--no-tags', '--no-write-fetch-head', '--no-auto-
  */
 export function syncMirror(request: MirrorRequest): Promise<CacheReport> {
 	return workOnMirror(request, new ReportDraft('cache sync', request.name), async work => {
-		const state = await readAuthorityFor(work);
+		const state = await requireAuthorityFor(work);
 		requireMirrorPlace(work.paths);
-		return syncStanding(work, required(state));
+		return syncStanding(work, state);
 	});
 }
 
@@ -72,6 +72,12 @@ async function fetchInto(work: MirrorWork, {lock, state, before}: Fetch): Promis
 		const command = ['fetch', ...fetchFlags, '--', state.access.url, '+refs/*:refs/*'];
 		await runRemoteGit({git, access: state.access, command, gitDir: paths.mirror, locks: [lock.fd], place: paths.repository, ...signalOf(request)});
 		local = (await readLocalRefs(git, paths.mirror)).pairs;
+		// The remote may have moved between its advertisement and the fetch; a name that it does not have is nobody's but a worker's.
+		const names = new Set(advertised.map(([name]) => name));
+		const moved = unknownPairs(local, [record.verified, record.pending ?? []]).filter(([name]) => names.has(name));
+		if (moved.length > 0) {
+			write({...record, pending: [...(record.pending ?? []), ...moved]});
+		}
 	};
 
 	try {
@@ -104,12 +110,4 @@ async function takeBack({request, paths, draft}: MirrorWork, before: SoundMirror
 
 function signalOf({signal}: MirrorRequest): {readonly signal?: AbortSignal} {
 	return signal === undefined ? {} : {signal};
-}
-
-function required(state: AuthorityState | null): AuthorityState {
-	if (state === null) {
-		throw new TypeError('this command needs a profile');
-	}
-
-	return state;
 }

@@ -2,7 +2,7 @@ import path from 'node:path';
 import {contractSuffix} from '../cache/layout.ts';
 import type {LockWait} from '../cache/lock.ts';
 import {BailiffError} from '../core/errors.ts';
-import {checkTarget, type Target} from '../core/ids.ts';
+import {checkRepositoryName, checkTarget, type RepositoryName, type Target} from '../core/ids.ts';
 import type {OptionValues} from './option-values.ts';
 
 /**
@@ -83,6 +83,20 @@ export function parseTarget(text: string): Target {
 	}
 
 	return checkTarget({owner, repository, issue: Number(issue)});
+}
+
+/**
+ * Reads `owner/repository`.
+ *
+ * Refuses: CLI_USAGE for another form, and what checkRepositoryName refuses. Source: C-ID-1.
+ */
+export function parseRepositoryName(text: string): RepositoryName {
+	const [, owner, repository] = /^([^/]+)\/([^/#]+)$/.exec(text) ?? [];
+	if (owner === undefined || repository === undefined) {
+		throw new BailiffError('CLI_USAGE', `${JSON.stringify(text)} is no repository: OWNER/REPOSITORY was expected, for example acme/widget`);
+	}
+
+	return checkRepositoryName({owner, repository});
 }
 
 /** The absolute form of a path that a person may give relative to where they stand (plans, checkouts, outputs; never the root). */

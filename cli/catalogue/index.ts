@@ -1,16 +1,18 @@
 import type {CommandSpec} from '../command-spec.ts';
 import {authorityCommands} from './authority-commands.ts';
+import {cacheCommands} from './cache-commands.ts';
 import {evidenceCommands} from './evidence-commands.ts';
 import {planCommands} from './plan-commands.ts';
 import {runCommands} from './run-commands.ts';
 
 /** Every command, in the order of help. */
-export const catalogue: readonly CommandSpec[] = [...runCommands, ...planCommands, ...evidenceCommands, ...authorityCommands];
+export const catalogue: readonly CommandSpec[] = [...runCommands, ...planCommands, ...evidenceCommands, ...authorityCommands, ...cacheCommands];
 
 /** What the groups of commands are about; every first word of a two-word command has a line here. */
 export const groupSummaries: Readonly<Record<string, string>> = {
 	plan: 'check, describe and begin plans',
 	evidence: 'read what runs left',
 	profile: 'lay out a role',
+	cache: 'make, refresh and prove mirrors',
 	local: 'lay out a local authority',
 };
