@@ -2,9 +2,11 @@ import {realpathSync} from 'node:fs';
 import {release} from 'node:os';
 import {type Clock, systemClock} from '../core/clock.ts';
 import {sha256Hex} from '../core/digest.ts';
+import {BailiffError} from '../core/errors.ts';
 import {version} from '../core/version.ts';
 import {
 	buildManifest,
+	findSecrets,
 	type KnownValues,
 	LedgerWriter,
 	type Manifest,
@@ -67,7 +69,8 @@ type Settled = {
  *
  * Refuses before anything runs (exit 3): the RUN_SANDBOX_ codes, RUN_SECRET_IN_PLAN, RUN_SOURCE_MISMATCH,
  * RUN_CHECKOUT_DIRTY, RUN_EXECUTABLE_MISSING, RUN_NATIVE_MISSING, EVIDENCE_RUN_EXISTS.
- * Throws EVIDENCE_WRITE_FAILED when the evidence cannot be written: no run then stands under the id.
+ * Throws EVIDENCE_WRITE_FAILED when the evidence cannot be written: no run then stands under the id, unless it was only the ledger's
+ * `published` line that failed, after the rename; the next run writes that line.
  * Durability: when it resolves, the run and its two ledger lines survive a power loss.
  * Source: runner.md, E-PUB, E-LED.
  */
@@ -78,6 +81,7 @@ export async function runPlan(request: RunRequest): Promise<PublishedRun> {
 	refuseLimits(plan);
 	loadNative();
 	scanPlan(request.plan, request.planBytes, request.known);
+	refuseSecretNames(request, runId);
 	const {tree} = await request.checkout.check.verify(plan.source_sha);
 	const preparation = prepareExecutables(plan, request.checkout.path);
 	return withLedger(request, clock, ledger => runSettled({request, plan, runId, clock, preparation, tree}, ledger));
@@ -235,6 +239,25 @@ function refuseLimits(plan: ResolvedPlan): void {
 
 function effectiveUid(): number {
 	return process.geteuid?.() ?? -1;
+}
+
+/** Run id and role stand in the manifest as they are, so neither may hold a secret (E-V3-6). */
+function refuseSecretNames(request: RunRequest, runId: string): void {
+	for (const [what, text] of [
+		['run id', runId],
+		['role', request.role ?? ''],
+	] as const) {
+		const [hit] = findSecrets(Buffer.from(text), request.known);
+		if (hit !== undefined) {
+			throw new BailiffError(
+				'RUN_SECRET_IN_PLAN',
+				`the ${what} holds what looks like a secret (rule ${hit.rule}): it would stand in the evidence, choose another one`,
+				{
+					details: {what, rule: hit.rule},
+				},
+			);
+		}
+	}
 }
 
 function storePrimitives(): StorePrimitives {

@@ -51,6 +51,7 @@ export const runCommands: readonly CommandSpec[] = [
 			...targetOptions,
 			runOption,
 			{name: 'require-passed', kind: 'flag', summary: 'a sound record of a failed run is a no, too'},
+			{name: 'rescan', kind: 'flag', summary: 'look for secrets in the stored outputs again (about 25 ms a MiB)'},
 		],
 		example: 'bailiff validate --root /srv/bailiff --repo-root /src/widget --target acme/widget#7 --run 20260801-120000-4f2a9c1e',
 		load: async () => (await import('../commands/validate.ts')).validate,

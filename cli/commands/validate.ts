@@ -17,6 +17,7 @@ export async function validate(call: CommandCall): Promise<Reply> {
 		target: readTarget(options),
 		runId,
 		requirePassed,
+		rescan: options.flag('rescan'),
 	});
 	const isYes = answer.verdict === 'valid-v3' && (!requirePassed || answer.result === 'passed');
 	return {

@@ -173,6 +173,12 @@ const refusals: ReadonlyArray<{readonly title: string; readonly code: ErrorCode;
 		change: {plan: {source_sha: '1'.repeat(40)}},
 	},
 	{title: 'a run id that is no run id is refused', code: 'CORE_ID_RUN', commands: [shell('a', 'exit 0')], change: {runId: '../x'}},
+	{
+		title: 'a sensitive value in the run id is refused',
+		code: 'RUN_SECRET_IN_PLAN',
+		commands: [shell('a', 'exit 0')],
+		change: {runId: 'opensesame', known: ['opensesame']},
+	},
 	{title: 'a limit that nothing here binds is refused', code: 'RUN_SANDBOX_LIMIT', commands: [shell('a', 'exit 0', {limits: {tmp_bytes: 1_000_000}})]},
 ];
 

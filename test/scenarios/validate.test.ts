@@ -1,3 +1,5 @@
+import {randomBytes} from 'node:crypto';
+import {writeFileSync} from 'node:fs';
 import path from 'node:path';
 import test from 'ava';
 import {makeRepository} from '../helpers/repository.ts';
@@ -33,3 +35,35 @@ for (const [title, args, code, exitCode] of [
 		t.like((await runCli([...argv, '--json'])).json(), {error: {code}});
 	});
 }
+
+test('--rescan looks for secrets in the stored outputs again, and without it nothing is said of them', async t => {
+	const directory = temporaryDirectory(t);
+	const root = path.join(directory, 'root');
+	await runCli(['init', '--root', root]);
+	const {path: checkout, sha} = makeRepository(path.join(directory, 'checkout'), {a: 'b'});
+	const plan = path.join(directory, 'plan.json');
+	const command = {id: 'say', argv: ['printf', '%040d', '0'], timeout_seconds: 10, max_output_bytes: 1000};
+	writeFileSync(
+		plan,
+		JSON.stringify({
+			schema: 'verification-plan/v3',
+			owner: 'acme',
+			repository: 'widget',
+			issue: 7,
+			source_sha: sha,
+			sandbox: {mode: 'off'},
+			commands: [command],
+		}),
+	);
+	const place = ['--root', root, '--repo-root', checkout];
+	t.is((await runCli(['run', ...place, '--plan', plan, '--run-id', 'r1'])).exitCode, 0);
+	const validate = ['validate', ...place, '--target', 'acme/widget#7', '--run', 'r1', '--json'];
+	t.is((await runCli([...validate, '--rescan'])).json()['verdict'], 'valid-v3');
+	const token = `ghp_${randomBytes(18).toString('hex')}`;
+	writeFileSync(path.join(root, 'repositories/acme/widget/worktrees/issue-7/verification/r1/output/000.log'), token);
+	const codes = async (...more: string[]) => JSON.stringify((await runCli([...validate, ...more])).json()['problems']);
+	t.notRegex(await codes(), /EVIDENCE_SECRET_FOUND/);
+	const found = await codes('--rescan');
+	t.regex(found, /EVIDENCE_SECRET_FOUND/);
+	t.false(found.includes(token));
+});
