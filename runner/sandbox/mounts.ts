@@ -42,8 +42,10 @@ export function planMounts(plan: MountPlan): Mount[] {
 	}
 
 	const shown = shownMounts(plan);
-	const hidden = hiddenDirectories(plan).map(path => (shown.some(mount => isWithin(mount.path, path)) ? cover(path) : hide({path, kind: 'directory'}, facts)));
+	const inside = [...shown, ...profile.links];
+	const hidden = hiddenDirectories(plan).map(path => (inside.some(one => isWithin(one.path, path)) ? cover(path) : hide({path, kind: 'directory'}, facts)));
 	mounts.push(...hidden, ...shown);
+	mounts.push(...profile.links.filter(link => isCovered(mounts, link.path)).map(link => ({kind: 'link', ...link}) as const));
 	mounts.push(...gitGuards(plan, mounts));
 	const denied = [...profile.deny, ...secretPlaces(plan)].filter(place => isVisible(mounts, place.path));
 	mounts.push(...denied.map(place => hide(place, facts)));
@@ -51,6 +53,11 @@ export function planMounts(plan: MountPlan): Mount[] {
 	mounts.push(...view.sockets.filter(path => isVisible(mounts, path)).map(path => hide({path, kind: 'file'}, facts)));
 	mounts.push(...hidden.filter(mount => mount.kind === 'tmpfs').map(({path}) => ({kind: 'freeze', path}) as const));
 	return profile.root === 'minimal' ? [...mounts, {kind: 'freeze', path: '/'}] : mounts;
+}
+
+/** True where a private file system is what one sees at this path. */
+function isCovered(mounts: readonly Mount[], path: string): boolean {
+	return mounts.findLast(mount => isWithin(path, mount.path))?.kind === 'tmpfs';
 }
 
 /** What of the host is shown on top of what is hidden: read first, then what may be written. */

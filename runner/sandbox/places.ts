@@ -1,4 +1,4 @@
-import {realpathSync, statSync} from 'node:fs';
+import {lstatSync, realpathSync, statSync} from 'node:fs';
 import path from 'node:path';
 
 /** A path as it was found: resolved, with the identity that the mounted one must have (a swapped path is seen before the command starts). */
@@ -20,6 +20,26 @@ export function findPlace(candidate: string): Place | PlaceFault {
 	} catch {
 		return {path: candidate, reason: 'does not exist or cannot be reached'};
 	}
+}
+
+/** A link that is met on the way to a place: its own path without links, and where it leads in the end. */
+export type PlaceLink = {readonly path: string; readonly target: string};
+
+/** Every link on the way to `candidate` (absolute, reachable), in order: where its surroundings are hidden it must be made anew. */
+export function linksTo(candidate: string): PlaceLink[] {
+	const links: PlaceLink[] = [];
+	let current = '/';
+	for (const component of path.normalize(candidate).split('/').filter(Boolean)) {
+		const next = path.join(current, component);
+		if (lstatSync(next).isSymbolicLink()) {
+			current = realpathSync.native(next);
+			links.push({path: next, target: current});
+		} else {
+			current = next;
+		}
+	}
+
+	return links;
 }
 
 /** The place at `candidate`, or null where nothing of use is there. */

@@ -1,6 +1,6 @@
 import {BailiffError} from '../../core/errors.ts';
 import type {Layer} from '../../evidence/index.ts';
-import {absolutePath, findPlace, isWithin, type Place, placeOrNull} from './places.ts';
+import {absolutePath, findPlace, isWithin, linksTo, type Place, type PlaceLink, placeOrNull} from './places.ts';
 
 /** What the run knows of this machine. Every path is absolute and resolved. */
 export type SandboxFacts = {
@@ -29,6 +29,8 @@ export type ResolvedProfile = {
 	readonly root: 'host-ro' | 'minimal';
 	readonly read: readonly Place[];
 	readonly write: readonly Place[];
+	/** Links by which the plan names what it reads or writes. */
+	readonly links: readonly PlaceLink[];
 	/** Of the plan; bailiff's own secrets come on top. */
 	readonly deny: readonly Place[];
 	readonly git: 'readonly' | 'hidden';
@@ -79,7 +81,7 @@ export function resolveProfile(profile: ProfileWish, facts: SandboxFacts): Resol
 		);
 	}
 
-	const resolved: ResolvedProfile = {
+	const resolved: Omit<ResolvedProfile, 'links'> = {
 		root: filesystem.root ?? 'host-ro',
 		read: resolveAll(filesystem, 'read', {facts, problems}),
 		write: resolveAll(filesystem, 'write', {facts, problems}),
@@ -96,7 +98,7 @@ export function resolveProfile(profile: ProfileWish, facts: SandboxFacts): Resol
 		});
 	}
 
-	return resolved;
+	return {...resolved, links: [...(filesystem.read ?? []), ...(filesystem.write ?? [])].flatMap(written => linksTo(absolutePath(written, facts)))};
 }
 
 function resolveAll(filesystem: Filesystem, list: 'read' | 'write', context: {readonly facts: SandboxFacts; readonly problems: Problem[]}): Place[] {
