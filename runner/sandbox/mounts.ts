@@ -45,7 +45,7 @@ export function planMounts(plan: MountPlan): Mount[] {
 	const inside = [...shown, ...profile.links];
 	const hidden = hiddenDirectories(plan).map(path => (inside.some(one => isWithin(one.path, path)) ? cover(path) : hide({path, kind: 'directory'}, facts)));
 	mounts.push(...hidden, ...shown);
-	mounts.push(...profile.links.filter(link => isCovered(mounts, link.path)).map(link => ({kind: 'link', ...link}) as const));
+	mounts.push(...profile.links.filter(link => isPrivate(mounts, link.path)).map(link => ({kind: 'link', ...link}) as const));
 	mounts.push(...gitGuards(plan, mounts));
 	const denied = [...profile.deny, ...secretPlaces(plan)].filter(place => isVisible(mounts, place.path));
 	mounts.push(...denied.map(place => hide(place, facts)));
@@ -56,7 +56,7 @@ export function planMounts(plan: MountPlan): Mount[] {
 }
 
 /** True where a private file system is what one sees at this path. */
-function isCovered(mounts: readonly Mount[], path: string): boolean {
+function isPrivate(mounts: readonly Mount[], path: string): boolean {
 	return mounts.findLast(mount => isWithin(path, mount.path))?.kind === 'tmpfs';
 }
 

@@ -53,7 +53,6 @@ export type ProfileWish = {
 	readonly require?: readonly Layer[];
 };
 
-type Filesystem = NonNullable<ProfileWish['filesystem']>;
 type Problem = {readonly pointer: string; readonly message: string};
 
 /** Always private inside, so that nothing of the host is ever shown or written there. */
@@ -72,8 +71,7 @@ const defaultRequired = ['fs_write', 'network', 'pid', 'env', 'syscalls'] as con
  */
 export function resolveProfile(profile: ProfileWish, facts: SandboxFacts): ResolvedProfile {
 	const problems: Problem[] = [];
-	const filesystem = profile.filesystem ?? {};
-	const network = profile.network ?? 'loopback';
+	const {filesystem = {}, network = 'loopback', nested = false} = profile;
 	if (network === 'host' && profile.require?.includes('network') === true) {
 		throw new BailiffError(
 			'RUN_SANDBOX_UNMET',
@@ -81,29 +79,38 @@ export function resolveProfile(profile: ProfileWish, facts: SandboxFacts): Resol
 		);
 	}
 
-	const resolved: Omit<ResolvedProfile, 'links'> = {
-		root: filesystem.root ?? 'host-ro',
-		read: resolveAll(filesystem, 'read', {facts, problems}),
-		write: resolveAll(filesystem, 'write', {facts, problems}),
-		deny: (filesystem.deny ?? []).map(written => placeOrNull(absolutePath(written, facts))).filter(place => place !== null),
-		git: filesystem.git ?? 'readonly',
+	const {root = 'host-ro', read = [], write = ['.'], deny = [], git = 'readonly'} = filesystem;
+	const readPlaces = resolveAll('read', read, {facts, problems});
+	const writePlaces = resolveAll('write', write, {facts, problems});
+	refuseProblems(problems);
+	return {
+		root,
+		read: readPlaces,
+		write: writePlaces,
+		links: [...read, ...write].flatMap(written => linksTo(absolutePath(written, facts))),
+		deny: deny.map(written => placeOrNull(absolutePath(written, facts))).filter(place => place !== null),
+		git,
 		network,
-		nested: profile.nested ?? false,
-		require: profile.require ?? defaultRequired.filter(layer => layer !== 'network' || network !== 'host'),
+		nested,
+		require: profile.require ?? requiredFor(network),
 	};
+}
+
+function requiredFor(network: ResolvedProfile['network']): Layer[] {
+	return defaultRequired.filter(layer => layer !== 'network' || network !== 'host');
+}
+
+function refuseProblems(problems: readonly Problem[]): void {
 	if (problems.length > 0) {
 		const lines = problems.map(({pointer, message}) => `${pointer}: ${message}`);
 		throw new BailiffError('RUN_SANDBOX_PATH', `the sandbox cannot be built as the plan asks: ${lines.join('; ')}`, {
 			details: {problems: problems.map(problem => ({...problem}))},
 		});
 	}
-
-	return {...resolved, links: [...(filesystem.read ?? []), ...(filesystem.write ?? [])].flatMap(written => linksTo(absolutePath(written, facts)))};
 }
 
-function resolveAll(filesystem: Filesystem, list: 'read' | 'write', context: {readonly facts: SandboxFacts; readonly problems: Problem[]}): Place[] {
+function resolveAll(list: 'read' | 'write', written: readonly string[], context: {readonly facts: SandboxFacts; readonly problems: Problem[]}): Place[] {
 	const places: Place[] = [];
-	const written = filesystem[list] ?? (list === 'write' ? ['.'] : []);
 	for (const [index, entry] of written.entries()) {
 		const found = findPlace(absolutePath(entry, context.facts));
 		const reason = 'reason' in found ? found.reason : list === 'write' ? writeFault(found.path, context.facts) : readFault(found.path);

@@ -1,9 +1,9 @@
 import {chmodSync, mkdirSync, rmSync, writeFileSync} from 'node:fs';
 import {homedir} from 'node:os';
 import path from 'node:path';
-import test from 'ava';
 import {layGround, runCommands} from '../helpers/planned-run.ts';
 import {refusalLater} from '../helpers/refusal.ts';
+import {sandboxTest as test} from '../helpers/sandbox-ability.ts';
 import {temporaryDirectory} from '../helpers/temporary-directory.ts';
 
 const sandboxed = {sandbox: {mode: 'required'}};

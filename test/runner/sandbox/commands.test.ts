@@ -1,5 +1,5 @@
 import process from 'node:process';
-import test from 'ava';
+import {sandboxTest as test} from '../../helpers/sandbox-ability.ts';
 import {runSandboxed, type Told} from '../../helpers/sandboxed.ts';
 import {differences, type HostileCase, hostileCases, markedProcesses} from '../../helpers/supervised.ts';
 import {createWorld, userIds} from './world.ts';

@@ -1,7 +1,7 @@
 import {mkdirSync, renameSync, symlinkSync} from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
-import test, {type ExecutionContext} from 'ava';
+import type {ExecutionContext} from 'ava';
 import {type Layer, type Plan, resolvePlan} from '../../../evidence/index.ts';
 import {supervisorPath} from '../../../native/index.ts';
 import type {CommandOutcome, SandboxRequest, SandboxVerdict} from '../../../runner/outcome.ts';
@@ -9,6 +9,7 @@ import {assembleFilter} from '../../../runner/sandbox/bpf.ts';
 import {openRunSandbox} from '../../../runner/sandbox/sandbox.ts';
 import {auditArchitectures, filterArchitectures, highestSyscall} from '../../../runner/sandbox/syscalls.ts';
 import {startSupervisor} from '../../../runner/supervisor.ts';
+import {sandboxTest as test} from '../../helpers/sandbox-ability.ts';
 import {createWorld, type World} from './world.ts';
 
 // Each layer is taken out of the request in turn, behind the back of what judges: its record must flip, and what is required must refuse.

@@ -3,12 +3,12 @@ import {existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFile
 import {createServer} from 'node:net';
 import path from 'node:path';
 import process from 'node:process';
-import test from 'ava';
 import type {SandboxProfile} from '../../../evidence/index.ts';
 import {sandboxArguments} from '../../../runner/sandbox/bubblewrap.ts';
 import {readHostView} from '../../../runner/sandbox/host-view.ts';
 import {isVisible, planMounts} from '../../../runner/sandbox/mounts.ts';
 import {resolveProfile} from '../../../runner/sandbox/profile.ts';
+import {sandboxTest as test} from '../../helpers/sandbox-ability.ts';
 import {createWorld, userIds, type World} from './world.ts';
 
 const bwrap = '/usr/bin/bwrap';

@@ -3,11 +3,12 @@ import {writeFileSync} from 'node:fs';
 import path from 'node:path';
 import process from 'node:process';
 import {fileURLToPath} from 'node:url';
-import test, {type ExecutionContext} from 'ava';
+import type {ExecutionContext} from 'ava';
 import type {Probe} from '../../../runner/probe.ts';
 import {assembleFilter} from '../../../runner/sandbox/bpf.ts';
 import {mendFor} from '../../../runner/sandbox/mends.ts';
 import {auditArchitectures, filterArchitectures, highestSyscall, type SyscallName, syscallNumber} from '../../../runner/sandbox/syscalls.ts';
+import {sandboxTest as test} from '../../helpers/sandbox-ability.ts';
 import {temporaryDirectory} from '../../helpers/temporary-directory.ts';
 import {userIds} from './world.ts';
 

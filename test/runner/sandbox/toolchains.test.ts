@@ -4,8 +4,9 @@ import {existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync} from 'n
 import {homedir} from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
-import test from 'ava';
+import plain from 'ava';
 import type {Plan} from '../../../evidence/index.ts';
+import {sandboxTest as test} from '../../helpers/sandbox-ability.ts';
 import {runSandboxed} from '../../helpers/sandboxed.ts';
 import {createWorld, userIds, visibleParent, type World} from './world.ts';
 
@@ -125,7 +126,7 @@ for (const userId of userIds) {
 }
 
 const isGoThere = existsSync('/usr/local/go/bin/go');
-(isGoThere ? test : test.skip)('go tests a module, its caches in the private home', async t => {
+(isGoThere ? test : plain.skip)('go tests a module, its caches in the private home', async t => {
 	const world = createWorld(process.getuid?.() ?? 0);
 	t.teardown(world.remove);
 	place(world, {'go.mod': 'module example.test/m\n\ngo 1.20\n', 'm_test.go': 'package m\n\nimport "testing"\n\nfunc TestIt(t *testing.T) { t.Log("ran") }\n'});
@@ -137,7 +138,7 @@ const isGoThere = existsSync('/usr/local/go/bin/go');
 
 const toolchains = path.join(homedir(), '.rustup/toolchains');
 const toolchain = existsSync(toolchains) ? readdirSync(toolchains)[0] : undefined;
-(toolchain === undefined ? test.skip : test)('cargo tests a crate, its toolchain in a home that the profile shows', async t => {
+(toolchain === undefined ? plain.skip : test)('cargo tests a crate, its toolchain in a home that the profile shows', async t => {
 	const world = createWorld(process.getuid?.() ?? 0);
 	t.teardown(world.remove);
 	const bin = path.join(toolchains, toolchain ?? '', 'bin');

@@ -1,0 +1,3 @@
+import {declareKills} from '../helpers/sandbox-kills.ts';
+
+declareKills({kills: 200, aborts: 300});
