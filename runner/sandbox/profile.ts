@@ -72,13 +72,7 @@ const defaultRequired = ['fs_write', 'network', 'pid', 'env', 'syscalls'] as con
 export function resolveProfile(profile: ProfileWish, facts: SandboxFacts): ResolvedProfile {
 	const problems: Problem[] = [];
 	const {filesystem = {}, network = 'loopback', nested = false} = profile;
-	if (network === 'host' && profile.require?.includes('network') === true) {
-		throw new BailiffError(
-			'RUN_SANDBOX_UNMET',
-			'the profile requires the layer network and shares the network of the host: take one of the two out of the plan',
-		);
-	}
-
+	refuseSwitchedOff(profile.require ?? [], network);
 	const {root = 'host-ro', read = [], write = ['.'], deny = [], git = 'readonly'} = filesystem;
 	const readPlaces = resolveAll('read', read, {facts, problems});
 	const writePlaces = resolveAll('write', write, {facts, problems});
@@ -94,6 +88,15 @@ export function resolveProfile(profile: ProfileWish, facts: SandboxFacts): Resol
 		nested,
 		require: profile.require ?? requiredFor(network),
 	};
+}
+
+function refuseSwitchedOff(required: readonly Layer[], network: ResolvedProfile['network']): void {
+	if (network === 'host' && required.includes('network')) {
+		throw new BailiffError(
+			'RUN_SANDBOX_UNMET',
+			'the profile requires the layer network and shares the network of the host: take one of the two out of the plan',
+		);
+	}
 }
 
 function requiredFor(network: ResolvedProfile['network']): Layer[] {
