@@ -6,6 +6,8 @@ export {type ListedRun, listRuns, type RunList, type RunState} from '../evidence
 export type {CommandRecord, Manifest, Stop} from '../evidence/manifest-schema.ts';
 export type {Plan, PlanCommand} from '../evidence/plan-schema.ts';
 export type {Problem, ProblemCode} from '../evidence/problems.ts';
+export {type RenderedReport, type ReportFormat, reportRun} from '../evidence/report/render.ts';
+export type {Report} from '../evidence/report/report-schema.ts';
 export {type OutputChoice, readRunOutput, type ShownCommand, type ShownRun, showRun} from '../evidence/show.ts';
 export type {ValidateAnswer} from '../evidence/validate.ts';
 export type {InterruptSignal} from '../runner/outcome.ts';

@@ -5,16 +5,16 @@ import {toAbsolute} from './arguments.ts';
 import {isInside} from './first-plan/toolchain.ts';
 
 /**
- * Writes a file that must not be there yet, outside a checkout; returns its absolute path.
+ * Writes a file that must not be there yet, outside a checkout (null: there is none to keep clean); returns its absolute path.
  *
  * Refuses: CLI_USAGE for a place inside `checkout` (an untracked file there would make `run` refuse), CLI_FILE_NOT_WRITTEN where it is there already or cannot be written.
  * Durability: flushed when it returns. Source: R-PLAN-7.
  */
-export function writeNewFile(given: string, bytes: Uint8Array, checkout: string): string {
+export function writeNewFile(given: string, bytes: Uint8Array, checkout: string | null): string {
 	const absolute = toAbsolute(given);
 	try {
 		const place = path.join(realpathSync(path.dirname(absolute)), path.basename(absolute));
-		if (isInside(place, realpathSync(checkout))) {
+		if (checkout !== null && isInside(place, realpathSync(checkout))) {
 			throw new BailiffError(
 				'CLI_USAGE',
 				`${JSON.stringify(absolute)} lies inside the checkout, where a new file would make "run" refuse: name a place outside`,

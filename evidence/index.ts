@@ -1,7 +1,7 @@
 /** The verifier and the shapes of evidence: what `bailiff/evidence` gives. */
 export {buildClaims, claimPointers} from './claims.ts';
 export {type CapturedCommand, type CapturedOutput, type CommandFiles, scanCommandFiles, writeCommandFiles} from './command-files.ts';
-export {type JsonSchema, ledgerLineJsonSchema, manifestJsonSchema, planJsonSchema} from './json-schema.ts';
+export {type JsonSchema, ledgerLineJsonSchema, manifestJsonSchema, planJsonSchema, reportJsonSchema} from './json-schema.ts';
 export {KnownValues, noKnownValues} from './known-values.ts';
 export {LedgerWriter, type WrittenLine} from './ledger.ts';
 export {type LedgerEntry, type LedgerRun, type ParsedLedger, parseLedger} from './ledger-lines.ts';
@@ -30,6 +30,8 @@ export {scanPlan} from './plan-secrets.ts';
 export type {SourceReader, StorePrimitives} from './ports.ts';
 export {isNotice} from './problem-list.ts';
 export type {Problem, ProblemCode} from './problems.ts';
+export {type RenderedReport, type ReportFormat, reportFormats, reportRun} from './report/render.ts';
+export type {Report} from './report/report-schema.ts';
 export type {OutputScan} from './run-reader.ts';
 export {secretRuleSet} from './secret-rules.ts';
 export {findSecrets, type ScannedOutput, type SecretHit, scanOutput} from './secret-scan.ts';

@@ -5,6 +5,7 @@ import {ledgerLineSchema} from './ledger-schema.ts';
 import {manifestSchema} from './manifest-schema.ts';
 import {planHints} from './plan.ts';
 import {argvForm, cwdForm, environmentForm, planCommandSchema, planSchema, searchPathForm} from './plan-schema.ts';
+import {reportSchema} from './report/report-schema.ts';
 
 /** A JSON Schema (draft 2020-12). */
 export type JsonSchema = {readonly [key: string]: JsonValue};
@@ -63,6 +64,19 @@ const ledgerDescriptions: Readonly<Record<string, string>> = {
 	bytes: 'how many bytes a power loss had left behind the last LF',
 };
 
+const reportDescriptions: Readonly<Record<string, string>> = {
+	verdict: 'unsound: the record contradicts itself or its ledger, whatever result it names',
+	outcome: 'failed: ended by itself and otherwise than expected; error: was ended, or could not run',
+	record: 'the record of the manifest, null for a command that was not executed to its end',
+	withheld: 'why nothing of the output is shown, or null',
+	text: 'both ends of the output without control sequences, safe to show',
+	run_fault: 'why the run did not pass where no command says so, or null',
+	problems: 'what the record contradicts in itself',
+	cpu_millicores: 'thousandths of one processor since the sample before',
+	bytes: 'size of the stored file',
+	claim: 'nine JSON Pointers into the manifest',
+};
+
 /** The published JSON Schema of verification-plan/v3, made from the very definition that parsePlan uses. Source: E-V3-1, R-PLAN. */
 export function planJsonSchema(): JsonSchema {
 	const about =
@@ -81,6 +95,12 @@ export function manifestJsonSchema(): JsonSchema {
 export function ledgerLineJsonSchema(): JsonSchema {
 	const about = 'One line of the ledger of attempts: canonical JSON, chained by digests from the first line on.';
 	return published(ledgerLineSchema, {id: 'evidence-ledger-line:v3', title: 'One line of ledger.jsonl', about, descriptions: ledgerDescriptions});
+}
+
+/** The published JSON Schema of bailiff-report/v1. Source: E-VIEW-1. */
+export function reportJsonSchema(): JsonSchema {
+	const about = 'One run as `bailiff evidence report --format json` shows it. A view that proves nothing: the manifest is the evidence.';
+	return published(reportSchema, {id: 'bailiff-report:v1', title: 'bailiff-report/v1', about, descriptions: {...manifestDescriptions, ...reportDescriptions}});
 }
 
 type Publication = {readonly id: string; readonly title: string; readonly about: string; readonly descriptions: Readonly<Record<string, string>>};

@@ -27,10 +27,39 @@ export const evidenceCommands: readonly CommandSpec[] = [
 	},
 	{
 		path: 'evidence schema',
-		summary: 'print the JSON Schema of a manifest, or of a line of the ledger',
+		summary: 'print the JSON Schema of a manifest, of a line of the ledger, or of a report',
 		arguments: [],
-		options: [{name: 'document', kind: 'text', value: 'DOCUMENT', summary: 'manifest (default) or ledger-line', choices: ['manifest', 'ledger-line']}],
+		options: [
+			{
+				name: 'document',
+				kind: 'text',
+				value: 'DOCUMENT',
+				summary: 'manifest (default), ledger-line or report',
+				choices: ['manifest', 'ledger-line', 'report'],
+			},
+		],
 		example: 'bailiff evidence schema > evidence-manifest.schema.json',
 		load: async () => (await import('../commands/evidence-schema.ts')).evidenceSchema,
+	},
+	{
+		path: 'evidence report',
+		summary: 'make a report of one run for people or other tools',
+		arguments: [],
+		options: [
+			...rootOptions,
+			...targetOptions,
+			runOption,
+			{
+				name: 'format',
+				kind: 'text',
+				value: 'FORMAT',
+				summary: 'html, markdown, junit, ctrf or json',
+				isRequired: true,
+				choices: ['html', 'markdown', 'junit', 'ctrf', 'json'],
+			},
+			{name: 'output', kind: 'file', value: 'FILE', summary: 'a new file (default: stdout)'},
+		],
+		example: 'bailiff evidence report --root /srv/bailiff --target acme/widget#7 --run 20260801-120000-4f2a9c1e --format html --output report.html',
+		load: async () => (await import('../commands/evidence-report.ts')).evidenceReport,
 	},
 ];

@@ -2,7 +2,7 @@ import {readdirSync, readFileSync} from 'node:fs';
 import path from 'node:path';
 import {Ajv2020} from 'ajv/dist/2020.js';
 import test from 'ava';
-import {ledgerLineJsonSchema, manifestJsonSchema, planJsonSchema} from '../../evidence/json-schema.ts';
+import {ledgerLineJsonSchema, manifestJsonSchema, planJsonSchema, reportJsonSchema} from '../../evidence/json-schema.ts';
 import {exampleDirectory, exampleManifest} from '../helpers/example-run.ts';
 import {runCli} from '../helpers/run-cli.ts';
 
@@ -10,6 +10,7 @@ for (const [argv, schema] of [
 	[['plan', 'schema'], planJsonSchema()],
 	[['evidence', 'schema'], manifestJsonSchema()],
 	[['evidence', 'schema', '--document', 'ledger-line'], ledgerLineJsonSchema()],
+	[['evidence', 'schema', '--document', 'report'], reportJsonSchema()],
 ] as const) {
 	test(`bailiff ${argv.join(' ')} prints the schema that the code uses, for people and on one line`, async t => {
 		const plain = await runCli(argv);
