@@ -17,7 +17,9 @@ export type GitRequest = {
 	/** Further environment, for the credential channel only. Never a secret. */
 	readonly env?: Readonly<Record<string, string>>;
 	readonly input?: Uint8Array;
-	/** Open descriptors that git gets as 3, 4, ...: a mutating command carries the lock's (C-HARD-5). */
+	/** Written once to a pipe that git gets as 3: the token, for askpass alone (C-HARD-6). */
+	readonly channel?: Uint8Array;
+	/** Open descriptors that git gets as 3, 4, ... (from 4 on where there is a channel): a mutating command carries the lock's (C-HARD-5). */
 	readonly descriptors?: readonly number[];
 	/** Exit codes that are an answer; [0] unless said otherwise. */
 	readonly acceptedExitCodes?: readonly number[];
@@ -164,6 +166,7 @@ async function runGit(path: string, request: GitRequest & {readonly timeoutMs: n
 		timeoutMs: request.timeoutMs,
 		graceMs: killGraceMs,
 		...(request.input === undefined ? {} : {input: request.input}),
+		...(request.channel === undefined ? {} : {channel: request.channel}),
 		...(request.descriptors === undefined ? {} : {descriptors: request.descriptors}),
 		...(request.signal === undefined ? {} : {signal: request.signal}),
 		...(request.isPrivate === true ? {umask: 0o077} : {}),

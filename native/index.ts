@@ -140,12 +140,16 @@ export function loadNative(): NativeParts {
  * Refuses: RUN_NATIVE_MISSING where it is not built. Source: R-MECH-1, R-MECH-6.
  */
 export function supervisorPath(): string {
-	const supervisor = path.join(builtDirectory, 'bailiff-supervisor');
-	try {
-		return createRequire(import.meta.url).resolve(supervisor);
-	} catch (error) {
-		throw missing(supervisor, 'is not there', error);
-	}
+	return programPath('bailiff-supervisor');
+}
+
+/**
+ * The absolute path of the program that answers git's prompts.
+ *
+ * Refuses: RUN_NATIVE_MISSING where it is not built. Source: C-HARD-6.
+ */
+export function askpassPath(): string {
+	return programPath('bailiff-askpass');
 }
 
 /**
@@ -166,6 +170,15 @@ export function loadAddon(file: string): Addon {
 	}
 
 	return value;
+}
+
+function programPath(name: string): string {
+	const program = path.join(builtDirectory, name);
+	try {
+		return createRequire(import.meta.url).resolve(program);
+	} catch (error) {
+		throw missing(program, 'is not there', error);
+	}
 }
 
 function isAddon(value: unknown): value is Addon {

@@ -13,7 +13,9 @@ export type ProgramRequest = {
 	readonly env: Readonly<Record<string, string>>;
 	/** Written to stdin, which then ends. Absent: stdin is at its end at once. */
 	readonly input?: Uint8Array;
-	/** Open descriptors of this process that the program gets as 3, 4, ... (C-HARD-5). */
+	/** Written once to a pipe that the program gets as 3, and ended: for a secret, which must stand in no argument, file or environment (C-HARD-6). */
+	readonly channel?: Uint8Array;
+	/** Open descriptors of this process that the program gets as 3, 4, ... (C-HARD-5); from 4 on where there is a channel. */
 	readonly descriptors?: readonly number[];
 	readonly maxStdoutBytes: number;
 	readonly maxStderrBytes: number;
@@ -168,7 +170,13 @@ function programOptions(request: ProgramRequest): Options & {readonly encoding: 
 		env: {...request.env},
 		extendEnv: false,
 		preferLocal: false,
-		stdio: [request.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe', ...(request.descriptors ?? []).filter(isDescriptor)],
+		stdio: [
+			request.input === undefined ? 'ignore' : 'pipe',
+			'pipe',
+			'pipe',
+			...(request.channel === undefined ? [] : [request.channel]),
+			...(request.descriptors ?? []).filter(isDescriptor),
+		],
 		...(request.input === undefined ? {} : {input: request.input}),
 		encoding: 'buffer',
 		maxBuffer: {stdout: request.maxStdoutBytes, stderr: request.maxStderrBytes},

@@ -56,6 +56,28 @@ test('spawnProgram() hands descriptors down from 3 on', async t => {
 	}
 });
 
+test('spawnProgram() hands a channel on as 3, ended, and the descriptors after it', async t => {
+	const path = join(tmpdir(), `bailiff-spawn-${process.pid}-channel`);
+	const descriptor = openSync(path, 'w+', 0o600);
+	try {
+		const result = await run('cat <&3; echo held >&4', {channel: Buffer.from('secret'), descriptors: [descriptor]});
+		t.is(result.exitCode, 0);
+		t.is(result.stdout.toString(), 'secret');
+		t.is(readFileSync(path, 'utf8'), 'held\n');
+	} finally {
+		closeSync(descriptor);
+		rmSync(path);
+	}
+});
+
+test('spawnProgram() does not mind a channel that nobody reads', async t => {
+	for (const length of [0, 10, 1_000_000]) {
+		const result = await run('exit 7', {channel: Buffer.alloc(length, 'a')});
+		t.is(result.exitCode, 7);
+		t.is(result.startErrno, null);
+	}
+});
+
 test('spawnProgram() cuts a flood at the limit and ends the program', async t => {
 	const result = await run('exec yes');
 	t.true(result.isTruncated);
