@@ -31,6 +31,15 @@ bailiff() {
 	fi
 }
 
+# Where the demo's own server listens.
+port=$((20000 + RANDOM % 20000))
+# The default sandbox; a node below a home directory has to be shown in it. Where there can be none, the demo says so and runs without.
+sandbox='{"mode": "required"}'
+node_home=$(dirname "$(dirname "$(readlink -f "$(command -v node)")")")
+case $node_home in
+/root/* | /home/* | "$HOME"/*) sandbox="{\"mode\": \"required\", \"filesystem\": {\"read\": [\"$node_home\"]}}" ;;
+esac
+
 # plan FILE COMMAND...: a plan for the commit of the checkout; each COMMAND is a JSON object
 plan() {
 	local file=$1 commands
@@ -44,7 +53,7 @@ plan() {
 			"issue": 1,
 			"source_sha": "$commit",
 			"path": "$(dirname "$(command -v node)"):/usr/local/bin:/usr/bin:/bin",
-			"sandbox": {"mode": "off"},
+			"sandbox": $sandbox,
 			"commands": [$commands]
 		}
 	END
@@ -53,6 +62,13 @@ plan() {
 if ! git -C "$here" rev-parse --git-dir >/dev/null 2>&1; then
 	echo 'the demo clones this repository, and this folder is no git checkout' >&2
 	exit 1
+fi
+
+if ! node "$here/build/bin/bailiff.cjs" doctor >"$work/doctor.txt"; then
+	say 'There can be no sandbox here' 'What is wanting, and the mend:'
+	grep -A 1 '^fail' "$work/doctor.txt" || true
+	echo 'The demo goes on with "sandbox": {"mode": "off"}: nothing keeps the commands from the rest of this machine.'
+	sandbox='{"mode": "off"}'
 fi
 
 say '1. A product and an exact commit of it' 'The product is this repository. It is cloned, so that nothing of yours is touched.'
@@ -90,11 +106,36 @@ bailiff 1 run --root "$root" --repo-root "$checkout" --plan "$work/slow.json" --
 say '7. The record of a failed run is sound too' 'Verdict valid-v3 (the evidence holds), result failed (the run did not pass).'
 bailiff 0 validate --root "$root" --repo-root "$checkout" --owner demo --repository bailiff --issue 1 --run demo-timeout
 
-say '8. What is there' 'Both runs, and each attempt in the ledger: a run that failed cannot be made to disappear.'
+if [ "$sandbox" != '{"mode": "off"}' ]; then
+	say '8. What the sandbox keeps from a command' \
+		'Three acts: a file in the checkout, a file outside, a connection out. Then the same with the sandbox off, as an explicit choice that the evidence shows.'
+	acts='touch build-output && echo wrote in the checkout; echo x >'$work'/outside; timeout 5 git ls-remote git://127.0.0.1:'$port'/ 2>&1 | grep -q refused && echo found no server || echo reached a server outside; rm -f build-output'
+	outside() {
+		if [ -e "$work/outside" ]; then echo 'and the file outside is there'; else echo 'and the file outside is not there: it was written in a private directory that is gone'; fi
+	}
+	node -e 'require("node:net").createServer(c => c.end()).listen('"$port"', "127.0.0.1")' &
+	server=$!
+	trap 'kill "$server" 2>/dev/null || true' EXIT
+	sleep 1
+	plan "$work/inside.json" '{"id": "acts", "argv": ["sh", "-c", "'"$acts"'"], "timeout_seconds": 30, "max_output_bytes": 4096}'
+	bailiff 0 run --root "$root" --repo-root "$checkout" --plan "$work/inside.json" --run-id demo-inside
+	bailiff 0 evidence show --root "$root" --owner demo --repository bailiff --issue 1 --run demo-inside --output acts
+	outside
+	kept=$sandbox
+	sandbox='{"mode": "off"}'
+	plan "$work/off.json" '{"id": "acts", "argv": ["sh", "-c", "'"$acts"'"], "timeout_seconds": 30, "max_output_bytes": 4096}'
+	sandbox=$kept
+	bailiff 0 run --root "$root" --repo-root "$checkout" --plan "$work/off.json" --run-id demo-off
+	bailiff 0 evidence show --root "$root" --owner demo --repository bailiff --issue 1 --run demo-off --output acts
+	outside
+	kill "$server"
+fi
+
+say '9. What is there' 'Both runs, and each attempt in the ledger: a run that failed cannot be made to disappear.'
 bailiff 0 evidence list --root "$root" --owner demo --repository bailiff --issue 1
 bailiff 0 evidence show --root "$root" --owner demo --repository bailiff --issue 1 --run demo-timeout
 
-say '9. One changed byte' 'One letter in an output of the first run is edited. The reader says which file, and the exit code is 1. Then it is put back.'
+say '10. One changed byte' 'One letter in an output of the first run is edited. The reader says which file, and the exit code is 1. Then it is put back.'
 run=$root/repositories/demo/bailiff/worktrees/issue-1/verification/demo-passed
 cp -p "$run/output/002.log" "$work/kept.log"
 printf 'X' | dd of="$run/output/002.log" conv=notrunc status=none

@@ -6,6 +6,7 @@ import type {CommandCall, Reply} from '../command-spec.ts';
 import {evidencePlace} from '../evidence-place.ts';
 import {exitCodes} from '../exit-codes.ts';
 import {problemLines} from '../problem-lines.ts';
+import {sandboxLine} from '../sandbox-line.ts';
 
 /** `bailiff evidence show`: one run, or with --output the stored bytes of one command: escaped on a terminal, as they are into a pipe (E-VIEW-1). */
 export async function evidenceShow(call: CommandCall): Promise<Reply> {
@@ -59,6 +60,7 @@ function commandLines({index, id, argv, executed}: ShownCommand): string[] {
 	return [
 		heading,
 		`    ${executed.passed ? 'passed' : 'failed'}: ${executed.execution_status}, ${end}, ${executed.duration_ms} ms`,
+		...(executed.sandbox === null ? [] : [`    ${sandboxLine(executed.sandbox)}`]),
 		...outputs.map(({path, bytes, redactions}) => `    ${path}: ${bytes} bytes${redactions === 0 ? '' : `, ${redactions} redacted`}`),
 	];
 }

@@ -1,6 +1,7 @@
 /*
  * The first process inside a sandbox (S-MECH-4): the same supervisor, which first confines itself, says what it sees, and holds. Everything that
- * restricts the command is in force by then, the filter included; only the release request starts the command, and the end of the pipe ends all.
+ * restricts the command is in force by then, the filter included; only the release request starts the command, and the end of the pipe ends all (S-MECH-6).
+ * As the parent of the command it knows exactly how that ended (S-MECH-7).
  */
 #include "supervisor.h"
 
