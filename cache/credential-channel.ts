@@ -4,7 +4,7 @@ import type {GitAccess} from './authority.ts';
 import type {Git, GitAnswer, GitRequest} from './git-command.ts';
 
 /** A git command that speaks to the repository of an authority. `protocol`, `env`, `channel` and `secrets` are decided here. */
-export type RemoteGitRequest = Omit<GitRequest, 'protocol' | 'env' | 'channel' | 'secrets'>;
+export type AuthorityGitRequest = Omit<GitRequest, 'protocol' | 'env' | 'channel' | 'secrets'>;
 
 /** Settings by which a repository could send the credential elsewhere, or trust another server. */
 const remoteHardening: ReadonlyArray<readonly [string, string]> = [
@@ -47,7 +47,7 @@ const meanings: ReadonlyArray<readonly [form: RegExp, code: ErrorCode, meaning: 
  * token: nothing is ever read anonymously instead), CACHE_AUTHORITY_MALFORMED (a URL that does not belong to the origin), RUN_NATIVE_MISSING, and
  * CACHE_GIT_ codes for everything else. Source: C-HARD-5, C-HARD-6, C-CRED-1, C-CRED-2.
  */
-export async function runRemoteGit(git: Git, access: GitAccess, request: RemoteGitRequest): Promise<GitAnswer> {
+export async function runAuthorityGit(git: Git, access: GitAccess, request: AuthorityGitRequest): Promise<GitAnswer> {
 	checkAccess(access);
 	if (access.protocol === 'file') {
 		return git.run({...request, protocol: 'file'});

@@ -17,7 +17,7 @@ export {type Base, type BaseQuestion, type BaseRelation, type BaseSource, choose
 export {bootstrapMirror} from './bootstrap.ts';
 export {type CheckoutOptions, noCommit, openCheckout} from './checkout-check.ts';
 export {type CheckoutFacts, planCheckoutFacts} from './checkout-facts.ts';
-export {type RemoteGitRequest, runRemoteGit} from './credential-channel.ts';
+export {type AuthorityGitRequest, runAuthorityGit} from './credential-channel.ts';
 export {type Git, type GitAnswer, type GitOptions, type GitRequest, openGit} from './git-command.ts';
 export {type CheckoutPlace, locateCheckout, readLinkFile} from './git-directory.ts';
 export {zeroTerminated} from './git-output.ts';

@@ -2,7 +2,8 @@ import {lstatSync, statfsSync} from 'node:fs';
 import {fileURLToPath} from 'node:url';
 import {BailiffError, type ErrorCode} from '../core/errors.ts';
 import type {GitAccess} from './authority.ts';
-import type {Git, GitRequest} from './git-command.ts';
+import {type AuthorityGitRequest, runAuthorityGit} from './credential-channel.ts';
+import type {Git} from './git-command.ts';
 
 /** One git call that speaks to the remote. */
 export type RemoteCall = {
@@ -33,24 +34,23 @@ const knownFailures: ReadonlyArray<readonly [pattern: RegExp, code: ErrorCode, m
 /**
  * Runs git against the remote with the one protocol that it needs, private modes, checked objects, and the locks' descriptors.
  *
- * Refuses: CACHE_DISK_FULL, CACHE_OBJECT_FORMAT, CACHE_OBJECTS_REJECTED, CACHE_REF_CONFLICT, CACHE_SHALLOW, and otherwise what git.run refuses.
+ * Refuses: CACHE_DISK_FULL, CACHE_OBJECT_FORMAT, CACHE_OBJECTS_REJECTED, CACHE_REF_CONFLICT, CACHE_SHALLOW, and otherwise what runAuthorityGit refuses.
  * Source: C-BOOT-4, C-SYNC-3, C-HARD-5, C-HARD-6.
  */
 export async function runRemoteGit(call: RemoteCall): Promise<void> {
 	requireSpace(call.place);
 	requireWholeSource(call.access);
-	const request: GitRequest = {
+	const request: AuthorityGitRequest = {
 		command: call.command,
 		gitDir: call.gitDir,
-		protocol: call.access.protocol,
-		config: [...harmless, ...(call.access.caFile === null ? [] : [['http.sslCAInfo', call.access.caFile] as const])],
+		config: harmless,
 		descriptors: call.locks,
 		isPrivate: true,
 		timeoutMs: call.timeoutMs ?? remoteTimeoutMs,
 		...(call.signal === undefined ? {} : {signal: call.signal}),
 	};
 	try {
-		await call.git.run(request);
+		await runAuthorityGit(call.git, call.access, request);
 	} catch (error) {
 		throw classified(error);
 	}

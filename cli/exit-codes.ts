@@ -135,7 +135,6 @@ export const exitCodeByErrorCode: Readonly<Record<ErrorCode, ExitCode>> = {
 	CACHE_WORKTREE_RELOCATED: refused,
 	CACHE_WRITE_FAILED: refused,
 	PUBLISH_LOCAL_EXISTS: refused,
-	PUBLISH_SOURCE_SHALLOW: refused,
 	CLI_FILE_NOT_WRITTEN: refused,
 	CLI_INTERRUPTED: 130,
 	CLI_NOTHING_FOUND: refused,

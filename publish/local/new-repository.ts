@@ -1,5 +1,5 @@
 import {randomBytes, randomInt} from 'node:crypto';
-import {chmodSync, lstatSync, renameSync, rmSync} from 'node:fs';
+import {lstatSync, renameSync, rmSync} from 'node:fs';
 import path from 'node:path';
 import {createTrustedFile, documentBytes, type Git, type LockWait, locateCheckout, type RepositoryRef, readLinkFile} from '../../cache/index.ts';
 import {BailiffError, errnoOf} from '../../core/errors.ts';
@@ -36,7 +36,7 @@ type Source = {readonly commonDir: string; readonly branch: string};
 /**
  * Lays out a repository of a local authority: its bare repository cloned from a checkout, `repository.json`, and empty `issues` and `approvals`.
  *
- * The whole directory appears at once; what stands there is never touched. Refuses: PUBLISH_LOCAL_EXISTS, PUBLISH_SOURCE_SHALLOW with the mend,
+ * The whole directory appears at once; what stands there is never touched. Refuses: PUBLISH_LOCAL_EXISTS, CACHE_SHALLOW with the mend,
  * CACHE_CHECKOUT_INVALID, CACHE_REPOSITORY_EMPTY, CACHE_AUTHORITY_ codes, CACHE_LOCK_ codes, CACHE_GIT_ codes, CACHE_WRITE_FAILED.
  * Source: authority.md section 1 (commands), C-HARD-1.
  */
@@ -103,10 +103,8 @@ function publish(staging: string, places: LocalPlaces): void {
 
 async function cloneBare(source: Source, gitDir: string, git: Git): Promise<string> {
 	const command = ['clone', '--bare', '--template=', '--no-local', '--quiet', '--', source.commonDir, gitDir];
-	await git.run({command, gitDir: null, protocol: 'file'});
+	await git.run({command, gitDir: null, protocol: 'file', isPrivate: true});
 	await git.run({command: ['config', '--file', path.join(gitDir, 'config'), '--remove-section', 'remote.origin'], gitDir: null});
-	// A group-writable umask would make it untrusted; what lies in it is out of reach of others from here on.
-	chmodSync(gitDir, 0o700);
 	const sha = await readBranchId(git, gitDir, source.branch);
 	if (sha === null) {
 		throw emptySource(source);
@@ -134,7 +132,7 @@ async function readSource(asked: NewRepository, git: Git): Promise<Source> {
 	if (isPartial || lstatSync(path.join(commonDir, 'shallow'), {throwIfNoEntry: false}) !== undefined) {
 		const mend = isPartial ? 'clone it again without --filter' : `run "git -C ${JSON.stringify(checkout)} fetch --unshallow"`;
 		throw new BailiffError(
-			'PUBLISH_SOURCE_SHALLOW',
+			'CACHE_SHALLOW',
 			`${checkout} is ${isPartial ? 'a partial' : 'a shallow'} clone: a mirror of it would be refused, because its history is not whole; ${mend}`,
 			{details: {path: checkout, mend}},
 		);

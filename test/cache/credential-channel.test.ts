@@ -1,7 +1,7 @@
 import {mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync} from 'node:fs';
 import path from 'node:path';
 import test, {type ExecutionContext} from 'ava';
-import {runRemoteGit} from '../../cache/credential-channel.ts';
+import {runAuthorityGit} from '../../cache/credential-channel.ts';
 import {type GitAccess, openGit} from '../../cache/index.ts';
 import {FileLock} from '../../cache/lock.ts';
 import type {BailiffError} from '../../core/errors.ts';
@@ -44,7 +44,7 @@ function accessTo(server: GitHttpsServer, {caFile}: TestCertificates): GitAccess
 
 async function clone({access, mirror}: Ground, changes: Partial<GitAccess> = {}): Promise<void> {
 	const used = {...access, ...changes};
-	await runRemoteGit(await openGit(), used, {command: ['clone', '--mirror', '--template=', '--quiet', '--', used.url, mirror], gitDir: null});
+	await runAuthorityGit(await openGit(), used, {command: ['clone', '--mirror', '--template=', '--quiet', '--', used.url, mirror], gitDir: null});
 }
 
 function assertSecretFree(t: ExecutionContext, text: string, where: string): void {
@@ -95,9 +95,9 @@ test('clone, fetch and ls-remote go through with the token of the profile, by re
 	t.is(g.server.seen[0]?.authorization, null);
 	t.true(g.server.seen.slice(1).every(({authorization}) => authorization === `Basic ${forms[2]}`));
 	const git = await openGit();
-	const {stdout} = await runRemoteGit(git, g.access, {command: ['ls-remote', '--', g.access.url], gitDir: g.mirror});
+	const {stdout} = await runAuthorityGit(git, g.access, {command: ['ls-remote', '--', g.access.url], gitDir: g.mirror});
 	t.true(stdout.toString().includes(`${g.sha}\trefs/heads/main`));
-	await runRemoteGit(git, g.access, {command: ['fetch', '--prune', '--quiet', '--', g.access.url, '+refs/*:refs/*'], gitDir: g.mirror});
+	await runAuthorityGit(git, g.access, {command: ['fetch', '--prune', '--quiet', '--', g.access.url, '+refs/*:refs/*'], gitDir: g.mirror});
 	for (const [file, text] of contents(path.join(g.base, 'root'))) {
 		assertSecretFree(t, text, file);
 	}
@@ -177,7 +177,7 @@ test('a setting of the mirror that turns the URL to another host brings that hos
 	other.knobs.credential = {login, token};
 	writeFileSync(path.join(g.mirror, 'config'), `[core]\n\tbare = true\n[url "${other.origin}/"]\n\tinsteadOf = ${g.server.origin}/\n`);
 	const git = await openGit();
-	const refusal = await refusalLater(() => runRemoteGit(git, g.access, {command: ['ls-remote', '--', g.access.url], gitDir: g.mirror}));
+	const refusal = await refusalLater(() => runAuthorityGit(git, g.access, {command: ['ls-remote', '--', g.access.url], gitDir: g.mirror}));
 	t.is(refusal?.code, 'CACHE_AUTHORITY_UNAUTHENTICATED');
 	t.true(other.seen.length > 0);
 	t.true(other.seen.every(({authorization}) => authorization === null));
@@ -192,7 +192,7 @@ test('planted settings of the mirror neither ask another helper nor send the tok
 		`[core]\n\tbare = true\n\taskPass = ${proof}.sh\n[credential]\n\thelper = "!touch ${proof}; echo"\n[http]\n\tproxy = http://127.0.0.1:9\n\tfollowRedirects = true\n\tsslVerify = false\n\textraHeader = "X-Planted: yes"\n`,
 	);
 	writeFileSync(`${proof}.sh`, `#!/bin/sh\ntouch ${proof}\n`, {mode: 0o755});
-	const {stdout} = await runRemoteGit(await openGit(), g.access, {command: ['ls-remote', '--', g.access.url], gitDir: g.mirror});
+	const {stdout} = await runAuthorityGit(await openGit(), g.access, {command: ['ls-remote', '--', g.access.url], gitDir: g.mirror});
 	t.true(stdout.includes(g.sha));
 	t.throws(() => readFileSync(proof), {code: 'ENOENT'});
 });
@@ -252,7 +252,7 @@ test('a lock’s descriptor goes beside the token, and every git child holds it'
 		}
 	};
 	const command = ['clone', '--mirror', '--template=', '--quiet', '--', g.access.url, g.mirror];
-	await runRemoteGit(await openGit(), g.access, {command, gitDir: null, descriptors: [lock.fd]});
+	await runAuthorityGit(await openGit(), g.access, {command, gitDir: null, descriptors: [lock.fd]});
 	t.true(holders.has('clone'));
 	t.true(holders.size >= 2);
 	lock.close();

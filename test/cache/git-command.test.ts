@@ -65,7 +65,9 @@ const faults: ReadonlyArray<readonly [title: string, script: string, code: Error
 for (const [title, script, code] of faults) {
 	test(`run() refuses ${title} with ${code}`, async t => {
 		const git = await openGit({searchPath: fakeGit(t, `case "$*" in *--version) echo git version 2.44.0; exit;; esac; ${script}`)});
-		const error = await t.throwsAsync<BailiffError>(git.run({command: ['status'], gitDir: '/x', maxOutputBytes: 1000, timeoutMs: 400}));
+		const error = await t.throwsAsync<BailiffError>(
+			git.run({command: ['status'], gitDir: '/x', maxOutputBytes: 1000, timeoutMs: code === 'CACHE_GIT_TIMEOUT' ? 400 : 60_000}),
+		);
 		t.is(error?.code, code);
 		t.is(error?.details['command'], 'git status');
 	});

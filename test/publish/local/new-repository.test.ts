@@ -62,7 +62,7 @@ test('a shallow source is refused before anything is made, with the command that
 	const checkout = path.join(wanted.base, 'shallow');
 	makeRepository(wanted.checkout, {'b.txt': 'b\n'}).git('clone', '-q', '--depth', '1', `file://${wanted.checkout}`, checkout);
 	const refusal = await refusalLater(async () => layOutRepository({...wanted, checkout}, await openGit()));
-	t.is(refusal?.code, 'PUBLISH_SOURCE_SHALLOW');
+	t.is(refusal?.code, 'CACHE_SHALLOW');
 	t.true(refusal?.message.includes(`git -C "${checkout}" fetch --unshallow`));
 	t.false(existsSync(wanted.directory));
 	execFileSync('git', ['-C', checkout, 'fetch', '-q', '--unshallow'], {stdio: 'ignore'});
@@ -74,7 +74,7 @@ test('a partial clone is refused, too', async t => {
 	const wanted = asked(t);
 	appendFileSync(path.join(wanted.checkout, '.git/config'), '[remote "origin"]\n\tpromisor = true\n\tpartialclonefilter = blob:none\n');
 	const refusal = await refusalLater(async () => layOutRepository(wanted, await openGit()));
-	t.is(refusal?.code, 'PUBLISH_SOURCE_SHALLOW');
+	t.is(refusal?.code, 'CACHE_SHALLOW');
 	t.regex(refusal?.message ?? '', /partial clone/);
 });
 
