@@ -23,6 +23,10 @@ for (const file of files) {
 }
 
 console.log(`Node ${process.version}, Linux ${os.release()}, ${os.availableParallelism()} cores, load ${os.loadavg()[0]?.toFixed(2)}\n`);
+if ((os.loadavg()[0] ?? 0) > os.availableParallelism()) {
+	console.log('This machine is busy with other work: ratios hold, times in ms are not those of an idle machine.\n');
+}
+
 console.log(figureTable(figures));
 if (figures.length === 0) {
 	process.exitCode = 1;
