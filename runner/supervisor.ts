@@ -171,7 +171,7 @@ class SupervisorSession implements Supervisor {
 
 	#watch(timeoutNs: bigint): () => void {
 		const {native, companion} = this.#parts;
-		return watchSilence(native, {supervisor: companion.pid, timeoutNs, leader: () => this.#running?.leader ?? null});
+		return watchSilence(native, {supervisor: companion.pid, timeoutNs});
 	}
 
 	#receive(bytes: Buffer): void {

@@ -13,12 +13,7 @@ const treeKillMs = 5000;
 const psPaths = ['/usr/bin/ps', '/bin/ps'];
 
 /** Whom the watchdog watches. */
-export type Watched = {
-	readonly supervisor: number;
-	readonly timeoutNs: bigint;
-	/** The command's leader, null before it is known. */
-	readonly leader: () => number | null;
-};
+export type Watched = {readonly supervisor: number; readonly timeoutNs: bigint};
 
 /**
  * Ends a supervisor that is stopped or silent past the deadline of its command and all of its budgets: CONT first; when it stays silent, tree-kill
@@ -36,9 +31,8 @@ export function watchSilence(native: NativeParts, watched: Watched): () => void 
 	}
 
 	async function end(): Promise<void> {
-		const suspects = {leader: watched.leader(), supervisor: watched.supervisor};
 		// Seen before the supervisor dies: afterwards its children are ours and nobody can tell from whom they came.
-		const {alive} = testify(native, suspects);
+		const {alive} = testify(native, {leader: null, supervisor: watched.supervisor});
 		if (isOff) {
 			return;
 		}

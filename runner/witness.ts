@@ -43,10 +43,17 @@ function trySignal(native: NativeParts, row: ProcessRow): boolean {
 /** What the independent witness says after the supervisor's own proof (R-MECH-3): nobody is left, or who was and whether bailiff had to KILL. */
 export type Agreement = {readonly isAgreed: boolean; readonly wasKillSent: boolean};
 
-/** Looks again after the supervisor said that nobody is left; whoever is found gets KILL, and nothing is agreed. */
+/**
+ * Looks again after the supervisor said that nobody is left. Whoever is found spoils the agreement; KILL goes to those alone who descend from the
+ * supervisor, since by now the leader's number may be the group of strangers (R-MECH-5).
+ */
 export function agree(native: NativeParts, suspects: Suspects): Agreement {
 	const {alive, isUnreadable} = testify(native, suspects);
-	return alive.length === 0 ? {isAgreed: !isUnreadable, wasKillSent: false} : {isAgreed: false, wasKillSent: killRows(native, alive) > 0};
+	if (alive.length === 0) {
+		return {isAgreed: !isUnreadable, wasKillSent: false};
+	}
+
+	return {isAgreed: false, wasKillSent: killRows(native, testify(native, {leader: null, supervisor: suspects.supervisor}).alive) > 0};
 }
 
 /** What became of the orphans of a dead supervisor. `leader` is null when bailiff could not reap it. */
@@ -65,7 +72,7 @@ export async function endOrphans(native: NativeParts, orphaned: Orphaned): Promi
 	const ending = {wasKillSent: false, leader: null as ReapedChild | null, found: 0, isEmpty: false};
 	const giveUp = clock.monotonicNs() + endingNs;
 	for (let isOver = false; !isOver; ) {
-		const orphans = tryFindOrphans(native, leader, others);
+		const orphans = tryFindOrphans(native, others);
 		ending.found = Math.max(ending.found, orphans?.length ?? 0);
 		ending.isEmpty = orphans?.length === 0;
 		isOver = orphans === null || ending.isEmpty || clock.monotonicNs() > giveUp;
@@ -96,9 +103,9 @@ function tryReap(native: NativeParts, pid: number): ReapedChild | null {
 }
 
 /** Null: /proc cannot be read, so that nothing more can be found. */
-function tryFindOrphans(native: NativeParts, leader: number | null, others: ReadonlySet<string>): ProcessRow[] | null {
+function tryFindOrphans(native: NativeParts, others: ReadonlySet<string>): ProcessRow[] | null {
 	try {
-		return findOrphans(native, leader, others);
+		return findOrphans(native, others);
 	} catch {
 		return null;
 	}
@@ -115,15 +122,13 @@ export function presentChildren(native: NativeParts): ReadonlySet<string> {
 	return new Set(rows.filter(row => row.ppid === process.pid).map(identity));
 }
 
-function findOrphans(native: NativeParts, leader: number | null, others: ReadonlySet<string>): ProcessRow[] {
-	const own = leader === null ? [] : [leader];
-	const {rows} = native.scan({groups: own, sessions: own, ancestors: [process.pid]});
+/** All of our descent but what others started. The leader's number is not asked for: once it is reaped it may mean strangers. */
+function findOrphans(native: NativeParts, others: ReadonlySet<string>): ProcessRow[] {
+	const {rows} = native.scan({ancestors: [process.pid]});
 	const byPid = new Map(rows.map(row => [row.pid, row]));
 	return rows.filter(row => {
 		const top = topOf(row, byPid);
-		return (
-			row.pid !== process.pid && (row.pgrp === leader || row.session === leader || (top !== null && !isStartedHere(top.pid) && !others.has(identity(top))))
-		);
+		return row.pid !== process.pid && top !== null && !isStartedHere(top.pid) && !others.has(identity(top));
 	});
 }
 

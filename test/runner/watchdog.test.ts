@@ -15,7 +15,7 @@ test('watchSilence() ends a silent supervisor and all that hangs on it, 2.85 s a
 	const supervisor = child.pid ?? 0;
 	await eventually('its children', () => testify(native, {leader: null, supervisor}).alive.length >= 2);
 	const before = performance.now();
-	watchSilence(native, {supervisor, timeoutNs: 0n, leader: () => null});
+	watchSilence(native, {supervisor, timeoutNs: 0n});
 	const {alive} = testify(native, {leader: null, supervisor});
 	await eventually('the end of the supervisor', () => child.signalCode === 'SIGKILL');
 	t.true(performance.now() - before > 2800);
@@ -24,7 +24,7 @@ test('watchSilence() ends a silent supervisor and all that hangs on it, 2.85 s a
 
 test('watchSilence() sets a stopped supervisor going before it does anything else', async t => {
 	const child = spawn('/bin/sh', ['-c', 'kill -STOP $$; exit 7'], {detached: true, stdio: 'ignore'});
-	const off = watchSilence(native, {supervisor: child.pid ?? 0, timeoutNs: 0n, leader: () => null});
+	const off = watchSilence(native, {supervisor: child.pid ?? 0, timeoutNs: 0n});
 	await eventually('its end by itself', () => child.exitCode === 7);
 	off();
 	t.is(child.signalCode, null);
@@ -32,7 +32,7 @@ test('watchSilence() sets a stopped supervisor going before it does anything els
 
 test('watchSilence() that is called off does nothing', async t => {
 	const child = spawn('/bin/sleep', ['60'], {detached: true, stdio: 'ignore'});
-	watchSilence(native, {supervisor: child.pid ?? 0, timeoutNs: 0n, leader: () => null})();
+	watchSilence(native, {supervisor: child.pid ?? 0, timeoutNs: 0n})();
 	await sleep(3200);
 	t.is(child.signalCode, null);
 	child.kill('SIGKILL');

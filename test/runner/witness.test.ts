@@ -45,11 +45,18 @@ test.serial('testify() finds a group by its leader, and a session that left the 
 	await eventually('the end of all', () => testify(native, {leader: pid, supervisor: nobody}).alive.length === 0);
 });
 
-test.serial('agree() agrees where nobody is, and ends whoever it finds without agreeing', async t => {
+test.serial('agree() agrees where nobody is, and ends whoever it finds below the supervisor without agreeing', async t => {
 	t.deepEqual(agree(native, {leader: nobody, supervisor: nobody}), {isAgreed: true, wasKillSent: false});
-	const child = startGroup(t, 'exec sleep 60');
-	t.deepEqual(agree(native, {leader: child.pid, supervisor: nobody}), {isAgreed: false, wasKillSent: true});
-	await eventually('the end of the child', () => child.signalCode === 'SIGKILL');
+	const parent = startGroup(t, 'sleep 60; exit 7');
+	await eventually('the child', () => testify(native, {leader: null, supervisor: parent.pid}).alive.length === 1);
+	t.deepEqual(agree(native, {leader: nobody, supervisor: parent.pid}), {isAgreed: false, wasKillSent: true});
+	await eventually('the end of the child', () => parent.exitCode === 7);
+});
+
+test.serial('agree() sends no signal to a stranger whose group has the number that the leader had', t => {
+	const stranger = startGroup(t, 'exec sleep 60');
+	t.deepEqual(agree(native, {leader: stranger.pid, supervisor: nobody}), {isAgreed: false, wasKillSent: false});
+	t.true(process.kill(stranger.pid, 0));
 });
 
 test.serial('agree() agrees to nothing that it cannot read', t => {

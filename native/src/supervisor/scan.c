@@ -239,7 +239,8 @@ struct census take_census(const struct command *c)
 	forget_rows();
 	is_readable = lseek(proc_fd, 0, SEEK_SET) == 0;
 	walk_descent();
-	if (!for_each_number(proc_fd, add_if_grouped, (void *)(uintptr_t)c))
+	/* once the leader is reaped, its number may be the group of strangers (R-MECH-5) */
+	if (!c->reaped && !for_each_number(proc_fd, add_if_grouped, (void *)(uintptr_t)c))
 		is_readable = false;
 	for (size_t i = 0; i < row_count; i++) {
 		struct row *row = &rows[i];
