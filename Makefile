@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint sanitize bench soak build native format clean prepare packages
+.PHONY: help demo test lint sanitize bench soak build native format clean prepare packages browser
 
 help:
 	@echo 'make demo      run a plan on this very repository and look at the evidence (under 4 minutes)'
@@ -19,7 +19,7 @@ help:
 demo: build
 	@demo/demo.sh
 
-test: build
+test: build browser
 	@node build/test/summary.js
 
 lint: build
@@ -45,6 +45,9 @@ native: packages
 
 packages: prepare
 	@.ci/packages
+
+browser:
+	@.ci/browser
 
 prepare:
 	@.ci/prepare

@@ -37,7 +37,7 @@ function recordHtml(command: ReportCommand, record: CommandRecord, run: RunRepor
 		'<div class="columns">',
 		section('How it ran', definitions(endRows(command, record))),
 		section('Sandbox', sandboxHtml(record.sandbox)),
-		section('Claims', claimsHtml(command)),
+		section('Claims', claimsHtml(command, run)),
 		'</div>',
 	].join('');
 }
@@ -99,11 +99,18 @@ function sandboxHtml(sandbox: SandboxRecord | null): string {
 	].join('');
 }
 
-function claimsHtml({claim}: ReportCommand): string {
+function claimsHtml({claim, index}: ReportCommand, {report}: RunReport): string {
 	if (claim === null) {
 		return '<p class="note bad">None: the manifest makes no claim about this command.</p>';
 	}
 
 	const rows = Object.entries(claim).filter(([name]) => name !== 'id');
-	return definitions(rows.map(([name, pointer]) => [name.replaceAll('_', ' '), idHtml(pointer)]));
+	const isQuestioned =
+		report.verdict === 'unsound' &&
+		report.problems.some(({code, pointer}) => code.startsWith('EVIDENCE_CLAIM') && (pointer === '' || `${pointer}/`.startsWith(`/claims/${index}/`)));
+	const held =
+		report.verdict === 'unsound'
+			? 'Not relied on: the record contradicts itself.'
+			: 'Each names its place in the manifest, and held against plan, outputs and truth table when this report was made.';
+	return `<p class="note">${isQuestioned ? '<strong class="bad">✗ Not all of them hold, see the problems.</strong>' : held}</p>${definitions(rows.map(([name, pointer]) => [name.replaceAll('_', ' '), idHtml(pointer)]))}`;
 }

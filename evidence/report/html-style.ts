@@ -66,6 +66,7 @@ code,pre{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mon
 .not_executed .outcome,.note,.took,figcaption,caption{color:var(--soft)}
 .note,figcaption,caption{font-size:.88rem;overflow-wrap:anywhere}
 .note.bad,.note .bad{color:var(--bad)}
+section dl>div{grid-template-columns:7rem minmax(0,1fr)}
 .columns{display:grid;grid-template-columns:repeat(auto-fit,minmax(20rem,1fr));gap:0 2rem}
 .columns>*{min-width:0}
 dl{margin:0;font-size:.9rem}
@@ -79,9 +80,9 @@ thead th{color:var(--soft);white-space:nowrap}
 tbody th{max-width:16rem;overflow-wrap:anywhere}
 .number{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
 .wide{min-width:9rem;width:22%}
-td.wide small{display:block;line-height:1.1}
+td.wide{white-space:nowrap}
 .tag{border:1px solid var(--rule);border-radius:.6rem;padding:0 .4rem}
-.bar{display:block;width:100%;height:.6rem}
+.bar{display:inline-block;width:100%;height:.6rem;vertical-align:middle}.bar.short{width:calc(100% - 4.6rem);margin-right:.5rem}
 .bar .rail{fill:var(--rail)}.bar .fill{fill:var(--badfill)}.bar.passed .fill{fill:var(--goodfill)}
 figure{margin:0}
 .plot{display:block;width:100%;height:auto;font:12px system-ui,sans-serif}
@@ -102,7 +103,7 @@ pre{margin:.4rem 0;padding:.7rem .85rem;background:var(--term);border:1px solid 
 pre.argv{max-height:12rem}
 .cut{margin:.4rem 0;padding:.5rem .85rem;border:2px dashed var(--soft);border-radius:.3rem;font-size:.88rem;overflow-wrap:anywhere}
 .layers{list-style:none;margin:.2rem 0 .5rem;padding:0;columns:2;font-size:.9rem}
-.kept{display:inline-block;min-width:4rem;font-weight:600}.kept.kernel{color:var(--good)}.kept.partial,.kept.none{color:var(--bad)}
+.kept{display:inline-block;min-width:4rem;font-weight:600}.kept.kernel{color:var(--good)}.kept.partial{color:var(--rss)}.kept.none{color:var(--soft)}
 button{font:inherit;font-size:.88rem;padding:.2rem .8rem;border:1px solid var(--soft);border-radius:.3rem;background:var(--sheet);color:var(--ink);cursor:pointer}
 .bo{font-weight:700}.di{opacity:.78}.it{font-style:italic}.un{text-decoration:underline}.st{text-decoration:line-through}
 .esc{border:1px dotted var(--soft);border-radius:2px}

@@ -39,16 +39,16 @@ function rowHtml(command: ReportCommand, runMs: number): string {
 		`<td>${escapeHtml(endText(record))}</td>`,
 		`<td class="wide">${barSvg(outcome, record.started_at_ms / runMs, record.duration_ms / runMs)}</td>`,
 		`<td class="number">${durationText(record.duration_ms)}</td>`,
-		`<td class="wide">${barSvg(outcome, 0, Math.min(1, share))}<small>${shareText(share)}</small></td>`,
+		`<td class="wide">${barSvg(`${outcome} short`, 0, Math.min(1, share))}<small>${shareText(share)}</small></td>`,
 		`<td class="number">${durationText(deadlineMs)}</td>`,
 		`<td class="number">${rss === null ? '' : bytesText(rss)}</td></tr>`,
 	].join('');
 }
 
-function barSvg(outcome: ReportCommand['outcome'], from: number, share: number): string {
+function barSvg(classes: string, from: number, share: number): string {
 	const width = Math.max(6, Math.round(share * barWidth));
 	const x = Math.min(barWidth - width, Math.round(from * barWidth));
-	return `<svg class="bar ${outcome}" viewBox="0 0 ${barWidth} 10" preserveAspectRatio="none" aria-hidden="true"><rect class="rail" width="${barWidth}" height="10"/><rect class="fill" x="${Math.max(0, x)}" width="${width}" height="10"/></svg>`;
+	return `<svg class="bar ${classes}" viewBox="0 0 ${barWidth} 10" preserveAspectRatio="none" aria-hidden="true"><rect class="rail" width="${barWidth}" height="10"/><rect class="fill" x="${Math.max(0, x)}" width="${width}" height="10"/></svg>`;
 }
 
 function shareText(share: number): string {
