@@ -2,6 +2,7 @@ import {existsSync} from 'node:fs';
 import {createRequire} from 'node:module';
 import {pathToFileURL} from 'node:url';
 import test, {type ExecutionContext} from 'ava';
+import {eventually} from './eventually.ts';
 
 /** What the tests use of playwright-core. Its own types need those of a browser, which no source of ours may know. */
 type Page = {
@@ -11,7 +12,6 @@ type Page = {
 	readonly click: (selector: string) => Promise<void>;
 	/** Evaluates an expression within the page. */
 	readonly evaluate: (expression: string) => Promise<unknown>;
-	readonly waitForFunction: (expression: string) => Promise<unknown>;
 	readonly setViewportSize: (size: {readonly width: number; readonly height: number}) => Promise<void>;
 	readonly innerText: (selector: string) => Promise<string>;
 	readonly focus: (selector: string) => Promise<void>;
@@ -61,6 +61,6 @@ export async function openPage(browser: Browser, file: string, colorScheme: 'lig
 		}
 	});
 	await page.goto(pathToFileURL(file).href);
-	await page.waitForFunction("/^[✓✗]/.test(document.querySelector('#check-summary').textContent)");
+	await eventually('the result of the check', () => page.evaluate("/^[✓✗]/.test(document.querySelector('#check-summary').textContent)"));
 	return {page, faults};
 }
