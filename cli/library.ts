@@ -14,6 +14,7 @@ export type {InterruptSignal} from '../runner/outcome.ts';
 export type {Probe} from '../runner/probe.ts';
 export {createRunControl, type RunControl} from '../runner/run-control.ts';
 export type {RunEvent} from '../runner/run-events.ts';
+export {type ArchiveOptions, validateArchivedV2, validateLegacy} from './archive-validation.ts';
 export {type Diagnosis, diagnose} from './diagnosis.ts';
 export {evidencePlace} from './evidence-place.ts';
 export {type NewPlan, type NewPlanOptions, newPlan} from './first-plan/new-plan.ts';

@@ -17,7 +17,24 @@ export type ClaimEvidence = {
 	readonly outputs: ReadonlyMap<string, string>;
 };
 
-const names = Object.keys(claimPointers(0)).filter(isName);
+/** What a claim leads to, said by somebody else than the manifest. */
+export type DerivedValue = {readonly value: JsonValue; readonly origin: string};
+
+/** The claims of one manifest, of any version, and what they must be. */
+export type ClaimSide<Name extends string> = {
+	/** Of the manifest in the run. */
+	readonly path: string;
+	readonly value: JsonValue;
+	readonly claims: ReadonlyArray<Readonly<Record<Name | 'id', string>>>;
+	readonly commandIds: readonly string[];
+	readonly names: readonly Name[];
+	readonly pointersOf: (index: number) => Readonly<Record<Name, string>>;
+	/** Undefined where nobody says anything, or what says it could not be read (which is a problem of its own). */
+	readonly derive: (index: number, name: Name) => DerivedValue | undefined;
+};
+
+/** The nine names of the pointers of E-V3-4. */
+export const claimNames = Object.keys(claimPointers(0)).filter(isName);
 
 /**
  * Everything in which the claims are not exactly one per executed command with the nine computed pointers, or a pointed-at value is not what
@@ -27,25 +44,35 @@ const names = Object.keys(claimPointers(0)).filter(isName);
  */
 export function claimProblems(evidence: ClaimEvidence): Problem[] {
 	const {claims, commands} = evidence.manifest;
+	return claimSideProblems({
+		path: 'manifest.json',
+		value: evidence.value,
+		claims,
+		commandIds: commands.map(({id}) => id),
+		names: claimNames,
+		pointersOf: claimPointers,
+		derive: (index, name) => derivedValue(evidence, index, name),
+	});
+}
+
+/** The same for the claims of any version: count, ids, computed pointers compared as strings, then resolved and held against what derives them. */
+export function claimSideProblems<Name extends string>(side: ClaimSide<Name>): Problem[] {
+	const {claims, commandIds, path} = side;
+	const problem = (code: ProblemCode, pointer: string, message: string): Problem => ({code, path, pointer, message});
 	const problems: Problem[] = [];
-	if (claims.length !== commands.length) {
-		problems.push(problem('EVIDENCE_CLAIM_COUNT', '/claims', `there are ${claims.length} claims for ${commands.length} executed commands`));
+	if (claims.length !== commandIds.length) {
+		problems.push(problem('EVIDENCE_CLAIM_COUNT', '/claims', `there are ${claims.length} claims for ${commandIds.length} executed commands`));
 	}
 
-	for (const [index, claim] of claims.entries()) {
-		const command = commands[index];
-		if (command === undefined) {
-			break;
-		}
-
-		if (claim.id !== command.id) {
+	for (const [index, claim] of claims.slice(0, commandIds.length).entries()) {
+		if (claim.id !== commandIds[index]) {
 			problems.push(problem('EVIDENCE_CLAIM_VALUE', `/claims/${index}/id`, 'the id is not that of the command'));
 		}
 
-		const expected = claimPointers(index);
-		for (const name of names) {
+		const expected = side.pointersOf(index);
+		for (const name of side.names) {
 			if (claim[name] === expected[name]) {
-				problems.push(...valueProblems(evidence, index, name));
+				problems.push(...valueProblems(side, index, name));
 			} else {
 				problems.push(problem('EVIDENCE_CLAIM_POINTER', `/claims/${index}/${name}`, `the pointer must be ${expected[name]}`));
 			}
@@ -88,23 +115,24 @@ function memberOf(value: JsonValue, key: string): JsonValue | undefined {
 	return typeof value === 'object' && value !== null && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
-function valueProblems(evidence: ClaimEvidence, index: number, name: keyof ClaimPointers): Problem[] {
-	const pointer = claimPointers(index)[name];
-	const found = resolvePointer(evidence.value, pointer);
+function valueProblems<Name extends string>(side: ClaimSide<Name>, index: number, name: Name): Problem[] {
+	const {path} = side;
+	const pointer = side.pointersOf(index)[name];
+	const found = resolvePointer(side.value, pointer);
 	if (found === undefined) {
-		return [problem('EVIDENCE_CLAIM_POINTER', `/claims/${index}/${name}`, 'the pointer leads nowhere')];
+		return [{code: 'EVIDENCE_CLAIM_POINTER', path, pointer: `/claims/${index}/${name}`, message: 'the pointer leads nowhere'}];
 	}
 
-	const derived = derivedValue(evidence, index, name);
+	const derived = side.derive(index, name);
 	if (derived === undefined || canonicalJson(found) === canonicalJson(derived.value)) {
 		return [];
 	}
 
-	return [problem('EVIDENCE_CLAIM_VALUE', pointer, `the claimed value is not that of ${derived.origin}`)];
+	return [{code: 'EVIDENCE_CLAIM_VALUE', path, pointer, message: `the claimed value is not that of ${derived.origin}`}];
 }
 
 /** What plan or stored file say; undefined where they say nothing or could not be read (which is a problem of its own). */
-function derivedValue({plan, outputs}: ClaimEvidence, index: number, name: keyof ClaimPointers): {value: JsonValue; origin: string} | undefined {
+function derivedValue({plan, outputs}: ClaimEvidence, index: number, name: keyof ClaimPointers): DerivedValue | undefined {
 	if (isPlanned(name)) {
 		const planned = plan?.commands[index];
 		return planned === undefined ? undefined : {value: planned[name], origin: 'the plan'};
@@ -128,8 +156,4 @@ function isArray(value: JsonValue): value is readonly JsonValue[] {
 
 function isName(key: string): key is keyof ClaimPointers {
 	return Object.hasOwn(claimPointers(0), key);
-}
-
-function problem(code: ProblemCode, pointer: string, message: string): Problem {
-	return {code, path: 'manifest.json', pointer, message};
 }

@@ -1,7 +1,17 @@
 /** The verifier and the shapes of evidence: what `bailiff/evidence` gives. */
+export {type ArchiveRequest} from './archive-reader.ts';
+export {type ManifestV1, type ManifestV2, manifestV1Schema, manifestV2Schema} from './archive-schema.ts';
 export {buildClaims, claimPointers} from './claims.ts';
 export {type CapturedCommand, type CapturedOutput, type CommandFiles, scanCommandFiles, writeCommandFiles} from './command-files.ts';
-export {type JsonSchema, ledgerLineJsonSchema, manifestJsonSchema, planJsonSchema, reportJsonSchema} from './json-schema.ts';
+export {
+	type JsonSchema,
+	ledgerLineJsonSchema,
+	manifestJsonSchema,
+	manifestV1JsonSchema,
+	manifestV2JsonSchema,
+	planJsonSchema,
+	reportJsonSchema,
+} from './json-schema.ts';
 export {KnownValues, noKnownValues} from './known-values.ts';
 export {LedgerWriter, type WrittenLine} from './ledger.ts';
 export {type LedgerEntry, type LedgerRun, type ParsedLedger, parseLedger} from './ledger-lines.ts';
@@ -39,5 +49,7 @@ export {readSensitiveFile} from './sensitive-file.ts';
 export {type OutputChoice, readRunOutput, type ShownCommand, type ShownOutput, type ShownRun, showRun} from './show.ts';
 export {type IncompleteRun, listIncomplete, RunStage, type StoredFile} from './store.ts';
 export {type ValidateAnswer, type ValidateRequest, validateRun} from './validate.ts';
+export {validateArchivedV2} from './validate-archived-v2.ts';
+export {validateLegacy} from './validate-legacy.ts';
 export {type VerificationPlace, verificationPlace} from './verification-directory.ts';
 export {type ChildEnd, readWaitStatus, signalName} from './wait-status.ts';

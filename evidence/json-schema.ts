@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type {JsonValue} from '../core/errors.ts';
+import {manifestV1Schema, manifestV2Schema} from './archive-schema.ts';
 import {ownerForm, repositoryForm, runIdForm} from './forms.ts';
 import {ledgerLineSchema} from './ledger-schema.ts';
 import {manifestSchema} from './manifest-schema.ts';
@@ -89,6 +90,26 @@ export function manifestJsonSchema(): JsonSchema {
 	const about =
 		'What one run did. The file is exactly RFC 8785 canonical JSON plus one LF; the truth table and the claims are checked by `bailiff validate`, not by this schema.';
 	return published(manifestSchema, {id: 'evidence-manifest:v3', title: 'evidence-manifest/v3', about, descriptions: manifestDescriptions});
+}
+
+const archiveDescriptions: Readonly<Record<string, string>> = {
+	source: 'the commit, HEAD when the run was made, and whether the checkout was without changes',
+	plan: 'the plan file in the run; its commands hold at least id, argv, cwd and expected_exit_code',
+	claims: 'one entry per executed command: six JSON Pointers into this manifest',
+	exit_code: 'null when the command gave none',
+	output: 'the stored output, run-relative',
+};
+
+/** The published JSON Schema of evidence-manifest/v2, which is only read. Source: E-READ-4. */
+export function manifestV2JsonSchema(): JsonSchema {
+	const about = 'An archived manifest: read by `bailiff validate-archived-v2`, never written, never taken for fresh evidence. Any byte form is allowed.';
+	return published(manifestV2Schema, {id: 'evidence-manifest:v2', title: 'evidence-manifest/v2', about, descriptions: archiveDescriptions});
+}
+
+/** The published JSON Schema of evidence-manifest/v1, which is only read. Source: E-READ-4. */
+export function manifestV1JsonSchema(): JsonSchema {
+	const about = 'An archived manifest: read by `bailiff validate-legacy`, never written, never taken for fresh evidence. Any byte form is allowed.';
+	return published(manifestV1Schema, {id: 'evidence-manifest:v1', title: 'evidence-manifest/v1', about, descriptions: archiveDescriptions});
 }
 
 /** The published JSON Schema of one line of ledger.jsonl. Source: E-LED-1. */

@@ -1,6 +1,6 @@
 import {BailiffError} from '../core/errors.ts';
 import {type FileFault, faultSentence, fileFaultOf} from '../core/file-fault.ts';
-import {closing, type FileContent, type SafeDirectory} from '../core/safe-file.ts';
+import {closing, type FileContent, type SafeDirectory, type SafeFile} from '../core/safe-file.ts';
 import type {ProblemList} from './problem-list.ts';
 import type {ProblemCode} from './problems.ts';
 
@@ -46,6 +46,16 @@ export type FileRequest = {
  * Source: E-READ-6.
  */
 export function readEvidenceFile(directory: SafeDirectory, request: FileRequest, reading: FileReading): FileContent | null {
+	return withEvidenceFile(directory, {...request, reading}, file => file.read(request.maxBytes, request.into));
+}
+
+/** The digest of one evidence file with flat memory, or null; faults are reported as by `readEvidenceFile`. Source: E-READ-6. */
+export function digestEvidenceFile(directory: SafeDirectory, request: FileRequest, reading: FileReading): string | null {
+	return withEvidenceFile(directory, {...request, reading}, file => file.digest(request.maxBytes).sha256);
+}
+
+function withEvidenceFile<T>(directory: SafeDirectory, request: FileRequest & {readonly reading: FileReading}, use: (file: SafeFile) => T): T | null {
+	const {reading} = request;
 	const report = (fault: FileFault): void => {
 		const code = fault === 'missing' ? (request.missingCode ?? codes.missing) : codes[fault];
 		reading.problems.add({code, path: request.path, pointer: '', message: sentenceOf(fault, request)});
@@ -59,7 +69,7 @@ export function readEvidenceFile(directory: SafeDirectory, request: FileRequest,
 				report(fault);
 			}
 
-			return faults.some(fault => fatalFaults.has(fault)) ? null : file.read(maxBytes, request.into);
+			return faults.some(fault => fatalFaults.has(fault)) ? null : use(file);
 		}),
 	);
 }

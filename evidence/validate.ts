@@ -1,4 +1,3 @@
-import {BailiffError} from '../core/errors.ts';
 import {runIdProblem} from '../core/ids.ts';
 import type {SafeDirectory} from '../core/safe-file.ts';
 import {type Attempts, countAttempts, ledgerMatchProblems, ledgerRunProblems} from './ledger-check.ts';
@@ -8,6 +7,7 @@ import {ProblemList} from './problem-list.ts';
 import type {Problem, ProblemCode} from './problems.ts';
 import type {FileReading} from './run-files.ts';
 import {finishRun, nothingRead, type OutputScan, openRun, type RunReading} from './run-reader.ts';
+import {sourceProblems, uniqueProblems} from './source-check.ts';
 import {listVerification, type OpenVerification, openVerification, readLedger, type VerificationPlace} from './verification-directory.ts';
 
 /** What a reader asks: which run, of what, on which checkout. Nothing of it is taken from the evidence. */
@@ -64,7 +64,7 @@ async function validateIn({directory, uid}: OpenVerification, request: ValidateR
 		const reading = run === null ? nothingRead : finishRun(run, runRequest);
 		const attempts = readLedgerSide(directory, reading, runRequest);
 		const after = await readSource(request, named);
-		problems.addAll(named === null ? [] : [...argumentProblems(named, request), ...unique([...before, ...after])]);
+		problems.addAll(named === null ? [] : [...argumentProblems(named, request), ...uniqueProblems([...before, ...after])]);
 		return answerOf({run: reading, attempts}, problems);
 	} finally {
 		run?.directory.close();
@@ -134,33 +134,9 @@ function argumentProblems(manifest: Manifest, request: ValidateRequest): Problem
 
 /** What keeps the checkout from being exactly the commit of the run. */
 async function readSource({source}: ValidateRequest, manifest: Manifest | null): Promise<Problem[]> {
-	if (manifest === null) {
-		return [];
-	}
-
-	try {
-		const {head, tree, problems} = await source.read(manifest.source.sha);
-		return [
-			...problems,
-			...sourceProblem('EVIDENCE_SOURCE_HEAD', '/source/sha', head === manifest.source.sha),
-			...sourceProblem('EVIDENCE_SOURCE_TREE', '/source/tree', tree === manifest.source.tree),
-		];
-	} catch (error) {
-		if (!(error instanceof BailiffError)) {
-			throw error;
-		}
-
-		return [{code: 'EVIDENCE_SOURCE_UNREADABLE', path: null, pointer: '', message: `the checkout cannot be read: ${error.message}`}];
-	}
-}
-
-function sourceProblem(code: 'EVIDENCE_SOURCE_HEAD' | 'EVIDENCE_SOURCE_TREE', pointer: string, isEqual: boolean): Problem[] {
-	const message = code === 'EVIDENCE_SOURCE_HEAD' ? 'HEAD of the checkout is not the commit of the run' : 'the tree of that commit is another one';
-	return isEqual ? [] : [{code, path: 'manifest.json', pointer, message}];
-}
-
-function unique(problems: readonly Problem[]): Problem[] {
-	return [...new Map(problems.map(problem => [JSON.stringify(problem), problem])).values()];
+	return manifest === null
+		? []
+		: sourceProblems(source, {sha: manifest.source.sha, tree: manifest.source.tree, path: 'manifest.json', shaPointer: '/source/sha'});
 }
 
 function answerOf({run, attempts}: Found, problems: ProblemList): ValidateAnswer {

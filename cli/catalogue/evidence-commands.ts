@@ -37,6 +37,7 @@ export const evidenceCommands: readonly CommandSpec[] = [
 				summary: 'manifest (default), ledger-line or report',
 				choices: ['manifest', 'ledger-line', 'report'],
 			},
+			{name: 'version', kind: 'text', value: 'VERSION', summary: 'v3 (default), or of an archive: v2, v1', choices: ['v3', 'v2', 'v1']},
 		],
 		example: 'bailiff evidence schema > evidence-manifest.schema.json',
 		load: async () => (await import('../commands/evidence-schema.ts')).evidenceSchema,

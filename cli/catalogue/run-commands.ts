@@ -1,5 +1,19 @@
-import type {CommandSpec} from '../command-spec.ts';
+import type {CommandSpec, OptionSpec} from '../command-spec.ts';
 import {repoRootOption, rootOptions, runOption, targetOptions} from './shared-options.ts';
+
+/** The exact flags of E-READ-2. */
+const archiveOptions: readonly OptionSpec[] = [
+	{name: 'contract-path', kind: 'file', value: 'FILE', summary: 'the contract file of the root', isRequired: true},
+	repoRootOption,
+	{name: 'artifact-root', kind: 'directory', value: 'RUN', summary: 'the run at its place below the root, which says whose it is', isRequired: true},
+	{name: 'manifest', kind: 'text', value: 'PATH', summary: 'the manifest, by its path inside of the run', isRequired: true},
+];
+
+function archiveExample(command: string): string {
+	const root = '/srv/bailiff';
+	const run = `${root}/repositories/acme/widget/worktrees/issue-7/verification/r1`;
+	return `bailiff ${command} --contract-path ${root}/harness/operations/repository-cache.md --repo-root /src/widget --artifact-root ${run} --manifest manifest.json`;
+}
 
 /** The commands that lay out, run and validate. */
 export const runCommands: readonly CommandSpec[] = [
@@ -55,6 +69,22 @@ export const runCommands: readonly CommandSpec[] = [
 		],
 		example: 'bailiff validate --root /srv/bailiff --repo-root /src/widget --target acme/widget#7 --run 20260801-120000-4f2a9c1e',
 		load: async () => (await import('../commands/validate.ts')).validate,
+	},
+	{
+		path: 'validate-archived-v2',
+		summary: 'say whether an archived v2 run is consistent, read only; never a proof of a fresh run',
+		arguments: [],
+		options: archiveOptions,
+		example: archiveExample('validate-archived-v2'),
+		load: async () => (await import('../commands/validate-archived-v2.ts')).validateArchivedV2,
+	},
+	{
+		path: 'validate-legacy',
+		summary: 'say whether the digests of an archived v1 run hold, read only; never a proof of a fresh run',
+		arguments: [],
+		options: archiveOptions,
+		example: archiveExample('validate-legacy'),
+		load: async () => (await import('../commands/validate-legacy.ts')).validateLegacy,
 	},
 	{
 		path: 'completion',
