@@ -1,3 +1,4 @@
+import {visibleLine} from '../core/visible-text.ts';
 import type {ValidateAnswer} from '../evidence/validate.ts';
 import type {ArchiveOptions} from './archive-validation.ts';
 import {readContractPath, toAbsolute} from './arguments.ts';
@@ -5,7 +6,6 @@ import type {CommandCall, Reply} from './command-spec.ts';
 import {exitCodes} from './exit-codes.ts';
 import type {OptionValues} from './option-values.ts';
 import {problemLines} from './problem-lines.ts';
-import {visibleLine} from './visible-text.ts';
 
 /** The four flags of the readers of archives (E-READ-2). */
 export function readArchiveOptions(options: OptionValues): ArchiveOptions {
