@@ -178,13 +178,24 @@ function nestingRules(): Array<readonly [SyscallName, Decision]> {
 	];
 }
 
-/** Debuggers may look at what the command started, never at our init. */
+/** Debuggers and schedulers may reach what the command started, never our init: its limits, its priority and its memory are its own. */
 function firstProcessRules(): Array<readonly [SyscallName, Decision]> {
-	return [
-		['ptrace', {argument: 1, cases: [[firstProcess, eperm]], otherwise: 'allow'}],
-		['process_vm_readv', {argument: 0, cases: [[firstProcess, eperm]], otherwise: 'allow'}],
-		['process_vm_writev', {argument: 0, cases: [[firstProcess, eperm]], otherwise: 'allow'}],
-	];
+	return [['ptrace', notFirst(1)], ['setpriority', notFirst(1)], ['ioprio_set', notFirst(1)], ...firstArgument.map(name => [name, notFirst(0)] as const)];
+}
+
+/** Calls whose first argument is a process. */
+const firstArgument = [
+	'prlimit64',
+	'process_vm_readv',
+	'process_vm_writev',
+	'sched_setaffinity',
+	'sched_setattr',
+	'sched_setparam',
+	'sched_setscheduler',
+] as const satisfies readonly SyscallName[];
+
+function notFirst(argument: number): Decision {
+	return {argument, cases: [[firstProcess, eperm]], otherwise: 'allow'};
 }
 
 /** Every way to give a file a set-user-ID bit (set-group-ID too for root): by changing its mode and by creating it so. */
