@@ -1,22 +1,66 @@
-import {chmodSync, lstatSync, mkdirSync, mkdtempSync, opendirSync, rmSync} from 'node:fs';
+import {chmodSync, closeSync, constants, fstatSync, lstatSync, mkdirSync, mkdtempSync, opendirSync, openSync, readdirSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import path from 'node:path';
+import type {Clock} from '../core/clock.ts';
+import type {NativeParts} from '../native/index.ts';
 
 /** The private HOME and TMPDIR of one run (R-START-1). */
 export type PrivateHome = {readonly home: string; readonly tmp: string; readonly remove: () => boolean};
 
+const prefix = 'bailiff-run-';
+/** A directory this young may be between its making and its lock. */
+const settleMs = 60_000;
+
 /**
- * Makes an empty pair of directories (0700) outside the checkout and outside the evidence.
+ * Makes an empty pair of directories (0700) outside the checkout and outside the evidence, and clears away what killed runs of this user left.
  * `remove` deletes both and says whether nothing was left; what a command made unreadable is opened up first, links are never followed.
- * Source: R-START-1.
+ *
+ * A run holds a lock on its directory: only one whose lock is free, so that its bailiff is gone, is a leftover. Source: R-START-1.
  */
-export function createPrivateHome(): PrivateHome {
-	const base = mkdtempSync(path.join(tmpdir(), 'bailiff-run-'));
+export function createPrivateHome(native: Pick<NativeParts, 'tryLock'>, clock: Clock): PrivateHome {
+	sweepLeftovers(native, clock);
+	const base = mkdtempSync(path.join(tmpdir(), prefix));
+	const descriptor = openDirectory(base);
+	native.tryLock(descriptor);
 	const home = path.join(base, 'home');
 	const tmp = path.join(base, 'tmp');
 	mkdirSync(home, 0o700);
 	mkdirSync(tmp, 0o700);
-	return {home, tmp, remove: () => removeTree(base)};
+	return {
+		home,
+		tmp,
+		remove() {
+			closeSync(descriptor);
+			return removeTree(base);
+		},
+	};
+}
+
+function openDirectory(directory: string): number {
+	return openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+}
+
+function sweepLeftovers(native: Pick<NativeParts, 'tryLock'>, clock: Clock): void {
+	const names = readdirSync(tmpdir()).filter(name => name.startsWith(prefix));
+	for (const name of names) {
+		try {
+			sweepLeftover(path.join(tmpdir(), name), native, clock);
+		} catch {
+			// Not ours, or another run is clearing it away at this moment.
+		}
+	}
+}
+
+function sweepLeftover(directory: string, native: Pick<NativeParts, 'tryLock'>, clock: Clock): void {
+	const descriptor = openDirectory(directory);
+	try {
+		const {uid, mtimeMs} = fstatSync(descriptor);
+		if (uid === process.geteuid?.() && clock.wallMs() - mtimeMs > settleMs && native.tryLock(descriptor)) {
+			removeTree(directory);
+		}
+	} finally {
+		closeSync(descriptor);
+	}
 }
 
 function removeTree(base: string): boolean {

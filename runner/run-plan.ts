@@ -117,7 +117,7 @@ async function runSettled(settled: Settled, ledger: LedgerWriter): Promise<Publi
 async function runCommands(settled: Settled, open: {readonly ledger: LedgerWriter; readonly stage: RunStage}): Promise<Manifest> {
 	const {request, clock} = settled;
 	const control = request.control ?? createRunControl();
-	const home = createPrivateHome();
+	const home = createPrivateHome(loadNative(), clock);
 	try {
 		const supervisor = await startSupervisor({clock});
 		try {

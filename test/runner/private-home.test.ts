@@ -1,11 +1,13 @@
-import {chmodSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync} from 'node:fs';
+import {chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync, statSync, symlinkSync, writeFileSync} from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import test from 'ava';
+import {systemClock} from '../../core/clock.ts';
+import {loadNative} from '../../native/index.ts';
 import {createPrivateHome} from '../../runner/private-home.ts';
 
 test('home and temporary directory are new, empty and private, and are gone after removal', t => {
-	const home = createPrivateHome();
+	const home = createPrivateHome(loadNative(), systemClock);
 	for (const directory of [home.home, home.tmp]) {
 		t.is(statSync(directory).mode & 0o7777, 0o700);
 		t.deepEqual(readdirSync(directory), []);
@@ -17,8 +19,8 @@ test('home and temporary directory are new, empty and private, and are gone afte
 });
 
 test('what a command made unreadable is removed too, and links are not followed', t => {
-	const home = createPrivateHome();
-	const outside = createPrivateHome();
+	const home = createPrivateHome(loadNative(), systemClock);
+	const outside = createPrivateHome(loadNative(), systemClock);
 	writeFileSync(path.join(outside.home, 'kept'), 'kept');
 	mkdirSync(path.join(home.home, 'closed/inner'), {recursive: true});
 	writeFileSync(path.join(home.home, 'closed/inner/file'), 'x');
@@ -29,6 +31,25 @@ test('what a command made unreadable is removed too, and links are not followed'
 	t.false(existsSync(home.home));
 	t.true(existsSync(path.join(outside.home, 'kept')));
 	t.true(outside.remove());
+});
+
+test('what a killed run left is cleared away by the next, and what a living run holds is not', t => {
+	const held = createPrivateHome(loadNative(), systemClock);
+	const left = mkdtempSync(path.join(os.tmpdir(), 'bailiff-run-'));
+	writeFileSync(path.join(left, 'secret'), 'left behind');
+	const later = createPrivateHome(loadNative(), {...systemClock, wallMs: () => systemClock.wallMs() + 3_600_000});
+	t.false(existsSync(left));
+	t.true(existsSync(held.home));
+	t.true(later.remove());
+	t.true(held.remove());
+});
+
+test('what is too young to be judged stays', t => {
+	const young = mkdtempSync(path.join(os.tmpdir(), 'bailiff-run-'));
+	const home = createPrivateHome(loadNative(), systemClock);
+	t.true(existsSync(young));
+	t.true(home.remove());
+	rmdirSync(young);
 });
 
 function createdBeside(directory: string): string | undefined {
