@@ -13,6 +13,6 @@ export const groupSummaries: Readonly<Record<string, string>> = {
 	plan: 'check, describe and begin plans',
 	evidence: 'read what runs left',
 	profile: 'lay out a role',
-	cache: 'make, refresh and prove mirrors',
 	local: 'lay out a local authority',
+	cache: 'make, refresh and prove mirrors',
 };

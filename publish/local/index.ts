@@ -1,4 +1,4 @@
 export {openLocalAuthority} from './local-authority.ts';
-export {type ApprovalText, addLocalApproval, type IssueText, type LocalApproval, type LocalWrite, writeLocalIssue} from './new-records.ts';
-export {type LaidOutRepository, layOutRepository, type NewRepository} from './new-repository.ts';
-export {authorityDirectory, authorityUrl} from './places.ts';
+export {type ApprovalText, addLocalApproval, writeLocalIssue} from './new-records.ts';
+export {layOutRepository, type NewRepository} from './new-repository.ts';
+export {authorityUrl} from './places.ts';
