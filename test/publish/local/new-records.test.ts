@@ -68,3 +68,12 @@ test('an issue that its reader would not take is not written', async t => {
 	const body = '\u0001'.repeat(200_000);
 	t.is((await refusalLater(() => writeLocalIssue({directory, target}, {...text, body})))?.code, 'CACHE_AUTHORITY_MALFORMED');
 });
+
+test('approvals given at the same moment wait for each other, and each gets an id of its own', async t => {
+	const {directory, target, authority} = await localGround(t);
+	await Promise.all(Array.from({length: 6}, () => addLocalApproval({directory, target, wait: {timeoutMs: 30_000}}, push)));
+	t.deepEqual(
+		(await authority.approvals(target, 7)).map(({id}) => id),
+		[1, 2, 3, 4, 5, 6, 7],
+	);
+});

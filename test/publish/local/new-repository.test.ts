@@ -101,6 +101,15 @@ for (const [title, prepare, code] of [
 	});
 }
 
+test('a linked worktree is a source like any other: its branch counts, its history is whole', async t => {
+	const wanted = asked(t);
+	const checkout = path.join(wanted.base, 'linked');
+	execGit(wanted.checkout, 'worktree', 'add', '-q', '-b', 'side', checkout);
+	const made = await layOutRepository({...wanted, checkout}, await openGit());
+	t.is(made.defaultBranch, 'side');
+	t.is(made.sha, execGit(wanted.checkout, 'rev-parse', 'main').trim());
+});
+
 test('a clone that fails leaves no staging behind, and the next call goes through', async t => {
 	const wanted = asked(t);
 	const objects = path.join(wanted.checkout, '.git/objects');
