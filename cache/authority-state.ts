@@ -3,6 +3,7 @@ import type {RepositoryName} from '../core/ids.ts';
 import type {Account, Authority, GitAccess, Repository} from './authority.ts';
 import {confirmAccount, type Profile} from './profile.ts';
 import type {RefsRecord} from './refs-record.ts';
+import type {ReportIdentity} from './report.ts';
 
 /** A role and the authority that it speaks to; cli/ joins them. */
 export type AuthoritySession = {readonly profile: Profile; readonly authority: Authority};
@@ -27,6 +28,18 @@ export async function readAuthorityState(session: AuthoritySession, name: Reposi
 	const repository = await session.authority.repository(name);
 	const {defaultBranch} = requireRepository(repository, name);
 	return {...session, name, account, repository, defaultBranch, access: session.authority.gitAccess(repository)};
+}
+
+/** Who acts, as a report says it. */
+export function identityOf({profile, account}: Pick<AuthorityState, 'profile' | 'account'>): ReportIdentity {
+	return {
+		provider: profile.provider.kind,
+		url: profile.provider.url,
+		account_id: account.id,
+		login: account.login,
+		role: profile.role,
+		authenticated: account.authenticated,
+	};
 }
 
 /** The same judgement over a repository read again. Refuses: as `readAuthorityState`, without the account. */

@@ -1,7 +1,7 @@
 import type {Clock} from '../core/clock.ts';
 import {BailiffError} from '../core/errors.ts';
 import type {RepositoryName} from '../core/ids.ts';
-import {type AuthoritySession, type AuthorityState, readAuthorityState} from './authority-state.ts';
+import {type AuthoritySession, type AuthorityState, identityOf, readAuthorityState} from './authority-state.ts';
 import type {Git} from './git-command.ts';
 import {type RepositoryPaths, repositoryPaths} from './layout.ts';
 import type {LockWait} from './lock.ts';
@@ -63,16 +63,8 @@ export async function readAuthorityFor({request, draft}: MirrorWork): Promise<Au
 	request.onStep?.('authority');
 	const session = await request.openAuthority();
 	const state = await readAuthorityState(session, request.name);
-	const {profile, account, repository} = state;
-	draft.identity = {
-		provider: profile.provider.kind,
-		url: profile.provider.url,
-		account_id: account.id,
-		login: account.login,
-		role: profile.role,
-		authenticated: account.authenticated,
-	};
-	draft.repository = {...draft.repository, id: repository.id};
+	draft.identity = identityOf(state);
+	draft.repository = {...draft.repository, id: state.repository.id};
 	draft.defaultBranch.name = state.defaultBranch;
 	draft.credential.used = state.access.readToken !== null;
 	draft.credential.channel = state.access.readToken === null ? 'none' : 'askpass';

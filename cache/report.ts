@@ -82,7 +82,7 @@ export type CacheReport = CommonReport & {
 };
 
 /** The report of one command while it works: whatever stops the command, what was found until then is shown. */
-export class ReportDraft {
+export abstract class Draft<Report extends CommonReport> {
 	readonly command: string;
 	readonly problems: CacheProblem[] = [];
 	readonly locks: string[] = [];
@@ -91,24 +91,6 @@ export class ReportDraft {
 	isComplete = false;
 	identity: ReportIdentity | null = null;
 	repository: RepositoryName & {readonly id: number | null};
-	readonly cache: ReportMirror = {
-		path: null,
-		state: 'absent',
-		reused: null,
-		bare: null,
-		object_format: null,
-		origin: null,
-		origin_identity: null,
-		verified_at: null,
-		refs: null,
-		packs: null,
-		bytes: null,
-		temporary_packs: null,
-		staging_leftovers: [],
-	};
-	readonly defaultBranch: ReportBranch = {name: null, provider_sha: null, local_sha: null, equal: null, witness_equal: null, attempts: 0};
-	worktrees: readonly ReportWorktree[] = [];
-	readonly credential: ReportCredential = {used: false, channel: 'none', left: false, searched: []};
 
 	constructor(command: string, name: RepositoryName) {
 		this.command = command;
@@ -129,14 +111,39 @@ export class ReportDraft {
 	}
 
 	/** The report with this ending. */
+	abstract finish(status: ReportStatus, error: CommonReport['error']): Report;
+
+	/** What every report begins with. */
+	protected common(status: ReportStatus, error: CommonReport['error']): CommonReport {
+		return {command: this.command, status, error, problems: this.problems, locks: this.locks, complete: this.isComplete};
+	}
+}
+
+/** The report of a command on a mirror. */
+export class ReportDraft extends Draft<CacheReport> {
+	readonly cache: ReportMirror = {
+		path: null,
+		state: 'absent',
+		reused: null,
+		bare: null,
+		object_format: null,
+		origin: null,
+		origin_identity: null,
+		verified_at: null,
+		refs: null,
+		packs: null,
+		bytes: null,
+		temporary_packs: null,
+		staging_leftovers: [],
+	};
+	readonly defaultBranch: ReportBranch = {name: null, provider_sha: null, local_sha: null, equal: null, witness_equal: null, attempts: 0};
+	worktrees: readonly ReportWorktree[] = [];
+	readonly credential: ReportCredential = {used: false, channel: 'none', left: false, searched: []};
+
+	/** The report with this ending. */
 	finish(status: ReportStatus, error: CommonReport['error']): CacheReport {
 		return {
-			command: this.command,
-			status,
-			error,
-			problems: this.problems,
-			locks: this.locks,
-			complete: this.isComplete,
+			...this.common(status, error),
 			identity: this.identity,
 			repository: this.repository,
 			cache: this.cache,
@@ -152,7 +159,7 @@ export class ReportDraft {
  *
  * `work` returns the status of a command that came to its end. Only bugs are thrown. Source: authority.md section 6.
  */
-export async function reportOn(draft: ReportDraft, work: () => Promise<ReportStatus>): Promise<CacheReport> {
+export async function reportOn<Report extends CommonReport>(draft: Draft<Report>, work: () => Promise<ReportStatus>): Promise<Report> {
 	try {
 		const status = await work();
 		const [first] = draft.problems;

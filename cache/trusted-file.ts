@@ -71,7 +71,19 @@ export function readTrustedFile(file: string, expected: TrustedFile): Buffer {
  * Refuses: as `readTrustedFile`; `malformed` with `details.problems`. Source: authority.md (head).
  */
 export function readDocument<Schema extends z.ZodType>(file: string, schema: Schema, expected: TrustedFile): z.infer<Schema> {
-	const bytes = readTrustedFile(file, expected);
+	return parseDocument({file, bytes: readTrustedFile(file, expected)}, schema, expected);
+}
+
+/**
+ * The same over bytes that were read already.
+ *
+ * Refuses: `malformed` with `details.problems`.
+ */
+export function parseDocument<Schema extends z.ZodType>(
+	{file, bytes}: {readonly file: string; readonly bytes: Uint8Array},
+	schema: Schema,
+	expected: TrustedFile,
+): z.infer<Schema> {
 	const code = expected.refusals.malformed;
 	let value: unknown;
 	try {

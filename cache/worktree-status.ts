@@ -1,0 +1,97 @@
+import {BailiffError} from '../core/errors.ts';
+import {readAdmissionFor} from './admission.ts';
+import type {AuthorityState} from './authority-state.ts';
+import type {MirrorState} from './mirror-check.ts';
+import {requireMirrorPlace} from './mirror-check.ts';
+import {requireSameRepository} from './authority-state.ts';
+import {problemOf} from './report.ts';
+import {asReady, type ReadyLook} from './worktree-look.ts';
+import type {WorktreeReport} from './worktree-report.ts';
+import {judgeDrift, requireOwnRole, standingProblems} from './worktree-standing.ts';
+import {inspectFor, lookFor, readAuthorityFor, readMirrorFor, type WorktreeRequest, type WorktreeWork, workOnWorktree} from './worktree-work.ts';
+
+/**
+ * Says what stands, without a lock and without a change; with a profile also what the authority says of the issue: `bailiff worktree status`.
+ *
+ * An absent or damaged worktree is an answer with its problems, no refusal. Refuses (in the report): what root and authority refuse.
+ * Source: authority.md section 6, C-HARD-3.
+ */
+export function worktreeStatus(request: WorktreeRequest): Promise<WorktreeReport> {
+	return workOnWorktree('worktree status', request, async work => {
+		const {draft} = work;
+		const state = await readAuthorityFor(work);
+		const mirror = await readStandingMirror(work, state);
+		const look = lookFor(work, mirror ?? {registrations: []});
+		draft.problems.push(...look.problems);
+		const ready = asReady(look);
+		// Refs that were read mean that files and config of the mirror were found right: only then git may open what belongs to it.
+		if (ready !== null && mirror !== null && mirror.refs !== null) {
+			const found = await inspectFor(work, {admin: ready.admin, base: ready.stored.state.base_sha});
+			draft.problems.push(...standingProblems(work.paths, ready, found).filter(({code}) => !draft.problems.some(known => known.code === code)));
+		}
+
+		if (state !== null) {
+			await keepProblem(work, async () => readAdmissionFor(work, state));
+			judgeAgainst(work, state, ready);
+		}
+
+		draft.isComplete = true;
+		return 'ok';
+	});
+}
+
+async function readStandingMirror(work: WorktreeWork, state: AuthorityState | null): Promise<MirrorState | null> {
+	const {draft, paths} = work;
+	try {
+		requireMirrorPlace(paths);
+	} catch (error) {
+		if (error instanceof BailiffError && error.code === 'CACHE_ABSENT') {
+			draft.cache.state = 'absent';
+			return null;
+		}
+
+		draft.cache.state = 'unusable';
+		addProblem(work, error);
+		return null;
+	}
+
+	const mirror = await readMirrorFor(work, state);
+	draft.problems.push(...mirror.problems);
+	const {record} = mirror;
+	if (state !== null && record !== null) {
+		await keepProblem(work, async () => {
+			requireSameRepository(record, state);
+		});
+	}
+
+	return mirror;
+}
+
+function judgeAgainst(work: WorktreeWork, {profile}: AuthorityState, ready: ReadyLook | null): void {
+	if (ready === null) {
+		return;
+	}
+
+	judgeDrift(work.draft.issue, ready.stored);
+	try {
+		requireOwnRole(ready.stored, profile.role);
+	} catch (error) {
+		addProblem(work, error);
+	}
+}
+
+async function keepProblem(work: WorktreeWork, read: () => Promise<unknown>): Promise<void> {
+	try {
+		await read();
+	} catch (error) {
+		addProblem(work, error);
+	}
+}
+
+function addProblem({draft}: WorktreeWork, error: unknown): void {
+	if (!(error instanceof BailiffError)) {
+		throw error;
+	}
+
+	draft.problems.push(problemOf(error));
+}
