@@ -46,3 +46,8 @@ export {syncMirror} from './sync.ts';
 export {createTrustedFile, documentBytes, type FileRefusals, readDocument, readTrustedFile, replaceDocument, type TrustedFile} from './trusted-file.ts';
 export {verifyMirror} from './verify.ts';
 export {type WitnessHttp, witnessLocalRef, witnessRemoteRef, witnessRemoteRefs} from './witness.ts';
+export {type CreateRequest, createWorktree} from './worktree-create.ts';
+export type {WorktreeReport} from './worktree-report.ts';
+export {resumeWorktree} from './worktree-resume.ts';
+export {worktreeStatus} from './worktree-status.ts';
+export type {IssueLease, WorktreeRequest, WorktreeStep} from './worktree-work.ts';

@@ -17,7 +17,7 @@ export type Inspection = Required<
 		ReportCheckout,
 		'detached' | 'head_sha' | 'staged' | 'unstaged' | 'untracked' | 'ignored' | 'hidden_flags' | 'gitlinks' | 'lfs_pointers' | 'unfinished' | 'git_locks'
 	>
-> & {readonly counts: NonNullable<ReportCheckout['counts']>; readonly hiddenCount: number};
+> & {readonly counts: NonNullable<ReportCheckout['counts']>};
 
 /** How head and base lie to each other. */
 export type BaseStanding = {readonly base_is_ancestor: boolean; readonly commits_after_base: number; readonly undelivered_commits: number};
@@ -65,7 +65,6 @@ export async function inspectWorktree(git: Git, place: Place): Promise<Inspectio
 		ignored: lists.ignored.shown,
 		counts: {staged: lists.staged.count, unstaged: lists.unstaged.count, untracked: lists.untracked.count, ignored: lists.ignored.count},
 		hidden_flags: entries.hidden.shown,
-		hiddenCount: entries.hidden.count,
 		gitlinks: entries.gitlinks.shown,
 		lfs_pointers: await countPointers(git, gitDir, entries),
 		unfinished: unfinishedOperation(admin),

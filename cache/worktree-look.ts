@@ -47,11 +47,18 @@ export function lookAtWorktree(paths: IssuePaths, registrations: readonly Regist
 		return {...base, word: 'partial', stored: null, problems: [partial(paths, found), ...strangers]};
 	}
 
-	const trust = trustProblems(paths, {hasCheckout});
-	const {stored, problem} = attemptState(paths, hasState);
-	const missing = missingProblem(paths, {hasCheckout, hasState, isRegistered});
-	const problems = [...missing, ...trust, ...problem, ...found.problems, ...(missing.length > 0 ? [] : registrationFaults(paths, found)), ...strangers];
-	return {...base, word: problems.length === 0 ? 'ready' : 'mismatch', stored, problems};
+	const {stored, problems} = judgeParts(paths, found, {hasCheckout, hasState, isRegistered});
+	const all = [...problems, ...strangers];
+	return {...base, word: all.length === 0 ? 'ready' : 'mismatch', stored, problems: all};
+}
+
+type Parts = {readonly hasCheckout: boolean; readonly hasState: boolean; readonly isRegistered: boolean};
+
+function judgeParts(paths: IssuePaths, found: IssueRegistration, parts: Parts): Pick<WorktreeLook, 'stored' | 'problems'> {
+	const {stored, problem} = attemptState(paths, parts.hasState);
+	const missing = missingProblem(paths, parts);
+	const faults = missing.length > 0 ? [] : registrationFaults(paths, found);
+	return {stored, problems: [...missing, ...trustProblems(paths, parts), ...problem, ...found.problems, ...faults]};
 }
 
 /** The look of a ready worktree without its nulls, or null. */
@@ -97,7 +104,7 @@ function strangerProblems(paths: IssuePaths, entries: readonly string[], hasWork
 			];
 }
 
-function trustProblems(paths: IssuePaths, {hasCheckout}: {readonly hasCheckout: boolean}): CacheProblem[] {
+function trustProblems(paths: IssuePaths, {hasCheckout}: Pick<Parts, 'hasCheckout'>): CacheProblem[] {
 	return [
 		...attempt(() => {
 			checkPrivateDirectory(paths.worktrees);
@@ -142,10 +149,7 @@ function asProblem(error: unknown): CacheProblem {
 	return problemOf(error);
 }
 
-function missingProblem(
-	paths: IssuePaths,
-	{hasCheckout, hasState, isRegistered}: {readonly hasCheckout: boolean; readonly hasState: boolean; readonly isRegistered: boolean},
-): CacheProblem[] {
+function missingProblem(paths: IssuePaths, {hasCheckout, hasState, isRegistered}: Parts): CacheProblem[] {
 	const parts = [
 		['checkout', hasCheckout],
 		['state.json', hasState],

@@ -45,8 +45,8 @@ export async function takeBackWorktree(
 }
 
 /** Whether anything in a worktree would be lost: changes, untracked and ignored files, marks, operations, leftovers of git. */
-export function hasWork({counts, hiddenCount, unfinished, git_locks: locks}: Inspection): boolean {
-	return Object.values(counts).some(count => count > 0) || hiddenCount > 0 || unfinished !== null || (locks ?? []).length > 0;
+export function hasWork({counts, hidden_flags: hidden, unfinished, git_locks: locks}: Inspection): boolean {
+	return Object.values(counts).some(count => count > 0) || (hidden ?? []).length > 0 || unfinished !== null || (locks ?? []).length > 0;
 }
 
 /**

@@ -7,8 +7,8 @@ import {type ReadyLook, requireReady} from './worktree-look.ts';
 import type {WorktreeReport} from './worktree-report.ts';
 import {issueDrift, judgeDrift, requireOwnRole, standingProblems} from './worktree-standing.ts';
 import {
-	inspectFor,
 	type InspectedWorktree,
+	inspectFor,
 	lookFor,
 	requireAuthorityFor,
 	takeIssueLock,

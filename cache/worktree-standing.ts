@@ -23,7 +23,9 @@ export function standingProblems(paths: IssuePaths, {admin}: Pick<ReadyLook, 'ad
 	const inGit = commandLine(['git', `--git-dir=${admin.path}`, `--work-tree=${paths.checkout}`]);
 	const problems: CacheProblem[] = [];
 	if (inspection.head_sha === null) {
-		problems.push(placeProblem('CACHE_WORKTREE_ATTACHED', place, 'HEAD names a branch, a worktree of bailiff is detached', {remedy: `${inGit} switch --detach`}));
+		problems.push(
+			placeProblem('CACHE_WORKTREE_ATTACHED', place, 'HEAD names a branch, a worktree of bailiff is detached', {remedy: `${inGit} switch --detach`}),
+		);
 	}
 
 	if (inspection.unfinished !== null) {
@@ -33,14 +35,25 @@ export function standingProblems(paths: IssuePaths, {admin}: Pick<ReadyLook, 'ad
 	for (const name of inspection.git_locks ?? []) {
 		const file = `${admin.path}/${name}`;
 		problems.push(
-			placeProblem('CACHE_STALE_GIT_LOCK', `repository.git/worktrees/${admin.name}/${name}`, 'a git that worked in the worktree was killed and left its lock file', {
-				remedy: commandLine(['rm', '--', file]),
-			}),
+			placeProblem(
+				'CACHE_STALE_GIT_LOCK',
+				`repository.git/worktrees/${admin.name}/${name}`,
+				'a git that worked in the worktree was killed and left its lock file',
+				{
+					remedy: commandLine(['rm', '--', file]),
+				},
+			),
 		);
 	}
 
 	if (standing?.base_is_ancestor === false) {
-		problems.push(placeProblem('CACHE_HISTORY_REWRITTEN', place, `the base is no ancestor of HEAD ${inspection.head_sha ?? ''} any more: the history was rewritten there, and is never rewritten by bailiff`));
+		problems.push(
+			placeProblem(
+				'CACHE_HISTORY_REWRITTEN',
+				place,
+				`the base is no ancestor of HEAD ${inspection.head_sha ?? ''} any more: the history was rewritten there, and is never rewritten by bailiff`,
+			),
+		);
 	}
 
 	return problems;
@@ -49,9 +62,13 @@ export function standingProblems(paths: IssuePaths, {admin}: Pick<ReadyLook, 'ad
 /** The role that made a worktree goes on with it. Refuses: CACHE_ROLE_MISMATCH. Source: C-REUSE-1, C-FC. */
 export function requireOwnRole({state}: StoredState, role: string): void {
 	if (state.created_by_role !== role) {
-		throw new BailiffError('CACHE_ROLE_MISMATCH', `the worktree was made by role ${state.created_by_role}, the profile is for ${role}: use the profile of that role`, {
-			details: {created_by_role: state.created_by_role, role},
-		});
+		throw new BailiffError(
+			'CACHE_ROLE_MISMATCH',
+			`the worktree was made by role ${state.created_by_role}, the profile is for ${role}: use the profile of that role`,
+			{
+				details: {created_by_role: state.created_by_role, role},
+			},
+		);
 	}
 }
 

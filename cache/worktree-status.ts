@@ -1,9 +1,9 @@
 import {BailiffError} from '../core/errors.ts';
 import {readAdmissionFor} from './admission.ts';
 import type {AuthorityState} from './authority-state.ts';
+import {requireSameRepository} from './authority-state.ts';
 import type {MirrorState} from './mirror-check.ts';
 import {requireMirrorPlace} from './mirror-check.ts';
-import {requireSameRepository} from './authority-state.ts';
 import {problemOf} from './report.ts';
 import {asReady, type ReadyLook} from './worktree-look.ts';
 import type {WorktreeReport} from './worktree-report.ts';

@@ -144,20 +144,20 @@ export async function inspectFor(
 ): Promise<InspectedWorktree> {
 	const {git} = request;
 	const inspection = await inspectWorktree(git, {paths, admin});
-	const {hiddenCount, ...shown} = inspection;
 	const head = inspection.head_sha;
 	const standing = head === null ? null : await readBaseStanding(git, paths.mirror, {base, head});
-	Object.assign(draft.worktree, shown, standing ?? {});
+	Object.assign(draft.worktree, inspection, standing ?? {});
 	return {inspection, standing};
 }
 
 /** How many runs and runtimes of the issue there are. */
 export function countEvidence(paths: IssuePaths): {readonly runs: number; readonly runtime: number} {
-	const directoriesIn = (place: string): number =>
-		statusIfThere(place)?.isDirectory() === true
-			? readdirSync(place, {withFileTypes: true}).filter(entry => entry.isDirectory() && !entry.name.startsWith('.')).length
-			: 0;
 	return {runs: directoriesIn(paths.verification), runtime: directoriesIn(paths.runtime)};
+}
+
+function directoriesIn(place: string): number {
+	const isThere = statusIfThere(place)?.isDirectory() === true;
+	return isThere ? readdirSync(place, {withFileTypes: true}).filter(entry => entry.isDirectory() && !entry.name.startsWith('.')).length : 0;
 }
 
 /** How to wait for a lock: as asked, and said as a step. */

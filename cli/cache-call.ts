@@ -44,7 +44,8 @@ export async function onMirrors(call: CommandCall, command: (request: MirrorRequ
 	});
 }
 
-async function openSession(directory: string, git: MirrorRequest['git']): ReturnType<NonNullable<MirrorRequest['openAuthority']>> {
+/** Opens a role and its authority. Refuses: what the profile refuses, CACHE_PROFILE_INVALID for a kind that is not spoken to yet. */
+export async function openSession(directory: string, git: MirrorRequest['git']): ReturnType<NonNullable<MirrorRequest['openAuthority']>> {
 	const profile = readProfile(directory);
 	return {profile, authority: openAuthority(profile, git)};
 }

@@ -4,9 +4,17 @@ import {cacheCommands} from './cache-commands.ts';
 import {evidenceCommands} from './evidence-commands.ts';
 import {planCommands} from './plan-commands.ts';
 import {runCommands} from './run-commands.ts';
+import {worktreeCommands} from './worktree-commands.ts';
 
 /** Every command, in the order of help. */
-export const catalogue: readonly CommandSpec[] = [...runCommands, ...planCommands, ...evidenceCommands, ...authorityCommands, ...cacheCommands];
+export const catalogue: readonly CommandSpec[] = [
+	...runCommands,
+	...planCommands,
+	...evidenceCommands,
+	...authorityCommands,
+	...cacheCommands,
+	...worktreeCommands,
+];
 
 /** What the groups of commands are about; every first word of a two-word command has a line here. */
 export const groupSummaries: Readonly<Record<string, string>> = {
@@ -14,5 +22,6 @@ export const groupSummaries: Readonly<Record<string, string>> = {
 	evidence: 'read what runs left',
 	profile: 'lay out a role',
 	local: 'lay out a local authority',
+	worktree: 'make and keep the one worktree of an issue',
 	cache: 'make, refresh and prove mirrors',
 };

@@ -1,0 +1,45 @@
+import {openGit, type WorktreeReport, type WorktreeRequest, type WorktreeStep} from '../cache/index.ts';
+import {systemClock} from '../core/clock.ts';
+import {readContractPath, readLockWait, readTarget, toAbsolute} from './arguments.ts';
+import {openSession} from './cache-call.ts';
+import type {CommandCall, Reply} from './command-spec.ts';
+import {writeError} from './output.ts';
+import {withInterrupts} from './work-signals.ts';
+import {replyOfWorktree} from './worktree-reply.ts';
+
+/** What a person waits for. */
+const saidSteps: Partial<Readonly<Record<WorktreeStep, string>>> = {
+	waiting: 'waiting for a lock',
+	creating: 'making the checkout',
+	removing: 'removing the checkout',
+};
+
+/**
+ * Runs one command of `worktree` on the issue that was named and answers with its report.
+ *
+ * Refuses: CLI_USAGE, CORE_ID_ codes, CACHE_GIT_MISSING; everything else stands in the report. Source: authority.md section 6.
+ */
+export async function onWorktree(call: CommandCall, command: (request: WorktreeRequest) => Promise<WorktreeReport>): Promise<Reply> {
+	return withInterrupts(async signal => replyOfWorktree(await command(await readWorktreeRequest(call, signal))));
+}
+
+/** The request that every command on a worktree begins with. Refuses: CLI_USAGE, CORE_ID_ codes, CACHE_ROOT_INVALID, CACHE_GIT_MISSING. */
+export async function readWorktreeRequest({options, isJson}: CommandCall, signal: AbortSignal): Promise<WorktreeRequest> {
+	const git = await openGit();
+	const profile = options.text('profile');
+	return {
+		contractPath: readContractPath(options),
+		target: readTarget(options),
+		git,
+		signal,
+		clock: systemClock,
+		wait: readLockWait(options),
+		onStep: step => {
+			const said = saidSteps[step];
+			if (said !== undefined && !isJson) {
+				writeError(`bailiff: ${said}`);
+			}
+		},
+		...(profile === null ? {} : {openAuthority: async () => openSession(toAbsolute(profile), git)}),
+	};
+}
