@@ -13,11 +13,14 @@ export type {
 	RepositoryRef,
 } from './authority.ts';
 export type {AuthoritySession, AuthorityState} from './authority-state.ts';
+export {readAuthorityState} from './authority-state.ts';
 export {type Base, type BaseQuestion, type BaseRelation, type BaseSource, chooseBase, readBaseRelation} from './base-choice.ts';
 export {bootstrapMirror} from './bootstrap.ts';
 export {type CheckoutOptions, noCommit, openCheckout} from './checkout-check.ts';
 export {type CheckoutFacts, planCheckoutFacts} from './checkout-facts.ts';
+export {giveCanonicalMode, type ModeChange} from './chmod.ts';
 export {type AuthorityGitRequest, runAuthorityGit} from './credential-channel.ts';
+
 export {type Git, type GitAnswer, type GitOptions, type GitRequest, openGit} from './git-command.ts';
 export {type CheckoutPlace, locateCheckout, readLinkFile} from './git-directory.ts';
 export {zeroTerminated} from './git-output.ts';
@@ -25,6 +28,7 @@ export {contractSuffix, type IssuePaths, issuePaths, type RepositoryPaths, type 
 export {FileLock, type LockKind, type LockWait} from './lock.ts';
 export type {LockHolder} from './lock-holders.ts';
 export {type HeldLock, LockSession} from './lock-session.ts';
+export {maintainMirror} from './maintain.ts';
 export type {MirrorRequest, MirrorStep} from './mirror-work.ts';
 export {
 	confirmAccount,
@@ -39,11 +43,13 @@ export {
 } from './profile.ts';
 export {type Registration, readRegistrations} from './registrations.ts';
 export type {CacheProblem, CacheReport, CommonReport} from './report.ts';
+export {restoreConfig} from './restore-config.ts';
 export {contractPathOf, type InitResult, initRoot, openRoot, rootOf} from './root.ts';
 export {openRunPlace, type RunPlace, type RunPlaceRequest, readRunPlace} from './run-place.ts';
 export {mirrorStatus} from './status.ts';
 export {syncMirror} from './sync.ts';
 export {createTrustedFile, documentBytes, type FileRefusals, readDocument, readTrustedFile, replaceDocument, type TrustedFile} from './trusted-file.ts';
+export {type MirrorUse, requireVerifiedMirror} from './verified-mirror.ts';
 export {verifyMirror} from './verify.ts';
 export {type WitnessHttp, witnessLocalRef, witnessRemoteRef, witnessRemoteRefs} from './witness.ts';
 export {type CreateRequest, createWorktree} from './worktree-create.ts';

@@ -190,7 +190,8 @@ export function problemOf(error: BailiffError): CacheProblem {
 	};
 }
 
-function problemError(problem: CacheProblem, more: number): BailiffError {
+/** The refusal that a problem becomes, saying how many `more` there are. */
+export function problemError(problem: CacheProblem, more: number): BailiffError {
 	const others = more === 0 ? '' : ` (and ${more} more ${more === 1 ? 'problem' : 'problems'})`;
 	return new BailiffError(problem.code, `${problem.message}${others}`, {details: {...problem.details, path: problem.path, remedy: problem.remedy}});
 }

@@ -45,4 +45,37 @@ export const cacheCommands: readonly CommandSpec[] = [
 		example: 'bailiff cache verify --root /srv/bailiff --target acme/widget',
 		load: async () => (await import('../commands/cache-verify.ts')).cacheVerify,
 	},
+	{
+		path: 'cache chmod',
+		summary: 'give a place of the layout its canonical mode, and look again',
+		arguments: [],
+		options: [
+			...rootOptions,
+			{name: 'path', kind: 'file', value: 'PATH', summary: 'a place below repositories, absolute', isRequired: true},
+			{name: 'mode', kind: 'text', value: 'MODE', summary: 'its canonical mode: 0700 for directories, 0600 for files', isRequired: true},
+		],
+		example: 'bailiff cache chmod --root /srv/bailiff --path /srv/bailiff/repositories/acme --mode 0700',
+		load: async () => (await import('../commands/cache-chmod.ts')).cacheChmod,
+	},
+	{
+		path: 'cache restore-config',
+		summary: "write the mirror's own config again, where it is still the one that was looked at",
+		arguments: [],
+		options: [
+			...mirrorOptions,
+			profileOption,
+			lockOption,
+			{name: 'expect-sha256', kind: 'text', value: 'DIGEST', summary: 'the sha256 of the config, as the refusal shows it', isRequired: true},
+		],
+		example: 'bailiff cache restore-config --root /srv/bailiff --target acme/widget --expect-sha256 "$digest"',
+		load: async () => (await import('../commands/cache-restore-config.ts')).cacheRestoreConfig,
+	},
+	{
+		path: 'cache maintain',
+		summary: 'pack a mirror anew while nobody works with it; nothing is dropped',
+		arguments: [],
+		options: [...mirrorOptions, profileOption, lockOption],
+		example: 'bailiff cache maintain --root /srv/bailiff --target acme/widget',
+		load: async () => (await import('../commands/cache-maintain.ts')).cacheMaintain,
+	},
 ];
