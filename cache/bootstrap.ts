@@ -173,7 +173,8 @@ async function cloneVerified({request, draft}: MirrorWork, {state, staging, lock
 
 		const command = ['clone', '--mirror', '--template=', '--no-local', '--quiet', '--', access.url, staging.mirror];
 		await runRemoteGit({...call, command, gitDir: null});
-		// Before any other git opens it: what clone writes would let a bare push delete branches (C-HARD-2).
+		await requireKnownFormat(request, staging);
+		// What clone writes would let a bare push delete branches (C-HARD-2), and ours no longer says which ids are used.
 		writeOwnConfig(staging.mirror, access.url);
 		await requireSoundClone(request, staging);
 		request.onStep?.('verifying');
@@ -189,14 +190,17 @@ async function requireSoundClone({git}: MirrorRequest, staging: Staging): Promis
 	}
 
 	const config = await readMirrorConfig(git, staging.mirror);
-	const {stdout} = await git.run({command: ['rev-parse', '--is-bare-repository', '--show-object-format'], gitDir: staging.mirror});
-	const [bare, format] = stdout.toString('latin1').split('\n');
-	if (bare !== 'true' || config.differences.length > 0) {
+	const {stdout} = await git.run({command: ['rev-parse', '--is-bare-repository'], gitDir: staging.mirror});
+	if (stdout.toString('latin1').trim() !== 'true' || config.differences.length > 0) {
 		throw new BailiffError('CACHE_NOT_BARE', 'the clone is not a bare repository with our own config');
 	}
+}
 
+async function requireKnownFormat({git}: MirrorRequest, staging: Staging): Promise<void> {
+	const {stdout} = await git.run({command: ['rev-parse', '--show-object-format'], gitDir: staging.mirror});
+	const format = stdout.toString('latin1').trim();
 	if (format !== 'sha1') {
-		throw new BailiffError('CACHE_OBJECT_FORMAT', `the repository uses ${format ?? 'unknown'} ids; only sha1 (40 digits) can be mirrored`);
+		throw new BailiffError('CACHE_OBJECT_FORMAT', `the repository uses ${format} ids; only sha1 (40 digits) can be mirrored`);
 	}
 }
 

@@ -20,7 +20,6 @@ export {type CheckoutOptions, noCommit, openCheckout} from './checkout-check.ts'
 export {type CheckoutFacts, planCheckoutFacts} from './checkout-facts.ts';
 export {giveCanonicalMode, type ModeChange} from './chmod.ts';
 export {type AuthorityGitRequest, runAuthorityGit} from './credential-channel.ts';
-
 export {type Git, type GitAnswer, type GitOptions, type GitRequest, openGit} from './git-command.ts';
 export {type CheckoutPlace, locateCheckout, readLinkFile} from './git-directory.ts';
 export {zeroTerminated} from './git-output.ts';

@@ -1,5 +1,5 @@
 import {BailiffError} from '../core/errors.ts';
-import type {AdvertisedRefs} from './authority.ts';
+import type {AdvertisedRefs, Branch} from './authority.ts';
 import {type AuthorityState, requireRepository} from './authority-state.ts';
 import type {Git} from './git-command.ts';
 import {readObjects} from './git-objects.ts';
@@ -40,7 +40,6 @@ export async function fetchVerified(plan: FetchPlan): Promise<VerifiedRefs> {
 		const found = await readBack(plan);
 		if (found !== null) {
 			await proveObjects(plan.git, plan.mirror, found, plan.proven);
-			await askWitness(plan, found);
 			return found;
 		}
 	}
@@ -90,13 +89,36 @@ async function readBack({git, mirror, state, report}: FetchPlan): Promise<Verifi
 		throw new BailiffError('CACHE_REPOSITORY_REPLACED', `the repository was replaced during the fetch (id ${state.repository.id}, now ${repository.id})`);
 	}
 
-	const [advertised, branch] = await Promise.all([state.authority.advertisedRefs(repository), state.authority.branch(state.name, defaultBranch)]);
+	const [advertised, branch, witness] = await Promise.all([
+		state.authority.advertisedRefs(repository),
+		state.authority.branch(state.name, defaultBranch),
+		state.authority.witnessRef(repository, `refs/heads/${defaultBranch}`),
+	]);
 	const localSha = shaOf(local.pairs, `refs/heads/${defaultBranch}`);
 	report.name = defaultBranch;
 	report.provider_sha = branch.sha;
 	report.local_sha = localSha;
 	report.equal = branch.sha === localSha;
-	return report.equal && arePairsEqual(local.pairs, advertised) ? {refs: local.pairs, defaultBranch, pinnedSha: branch.sha} : null;
+	report.witness_equal = witness === branch.sha;
+	if (!report.equal || !arePairsEqual(local.pairs, advertised)) {
+		return null;
+	}
+
+	return report.witness_equal ? {refs: local.pairs, defaultBranch, pinnedSha: branch.sha} : requireMoving(state, branch, witness);
+}
+
+/** A witness that disagrees has seen a branch that moves, or something is wrong. Refuses: CACHE_WITNESS_MISMATCH. */
+async function requireMoving(state: AuthorityState, branch: Branch, witness: string | null): Promise<null> {
+	const now = await state.authority.branch(state.name, branch.name);
+	if (now.sha !== branch.sha) {
+		return null;
+	}
+
+	throw new BailiffError(
+		'CACHE_WITNESS_MISMATCH',
+		`git and the authority have ${branch.name} at ${branch.sha}, the second reader sees ${witness ?? 'no such ref'}: look at the remote`,
+		{details: {branch: branch.name, sha: branch.sha, witness}},
+	);
 }
 
 /** The pinned commit by its own bytes, everything that is new by a walk. */
@@ -111,17 +133,5 @@ async function proveObjects(git: Git, mirror: string, found: VerifiedRefs, prove
 	const type = objects.get(found.pinnedSha)?.type;
 	if (type !== 'commit') {
 		throw new BailiffError('CACHE_MIRROR_CORRUPT', `${found.pinnedSha} of ${found.defaultBranch} is no commit but a ${type ?? 'missing object'}`);
-	}
-}
-
-async function askWitness({state, report}: FetchPlan, {defaultBranch, pinnedSha}: VerifiedRefs): Promise<void> {
-	const seen = await state.authority.witnessRef(state.repository, `refs/heads/${defaultBranch}`);
-	report.witness_equal = seen === pinnedSha;
-	if (seen !== pinnedSha) {
-		throw new BailiffError(
-			'CACHE_WITNESS_MISMATCH',
-			`git and the authority have ${defaultBranch} at ${pinnedSha}, the second reader sees ${seen ?? 'no such ref'}: look at the remote`,
-			{details: {branch: defaultBranch, sha: pinnedSha, witness: seen}},
-		);
 	}
 }
