@@ -8,3 +8,6 @@ export const sandboxObstacle = answer.status === 0 ? null : (answer.error?.messa
 
 /** A test of the sandbox: left out where there can be none, which `BAILIFF_MUST_SANDBOX=1` turns into a failure (reporter.ts). */
 export const sandboxTest = sandboxObstacle === null ? test : test.skip;
+
+/** The same for tests that look at all children of this process, so that they stand alone. */
+export const serialSandboxTest = sandboxObstacle === null ? test.serial : test.skip;
