@@ -42,7 +42,8 @@ export const authorityCommands: readonly CommandSpec[] = [
 		arguments: [],
 		options: [
 			authorityOption,
-			...targetOptions.filter(({name}) => name === 'owner' || name === 'repository').map(option => ({...option, isRequired: true})),
+			{name: 'target', kind: 'text', value: 'OWNER/REPOSITORY', summary: 'the repository in one word'},
+			...targetOptions.filter(({name}) => name === 'owner' || name === 'repository'),
 			{name: 'from', kind: 'directory', value: 'CHECKOUT', summary: 'the checkout whose history it starts with', isRequired: true},
 			{name: 'default-branch', kind: 'text', value: 'B', summary: 'the default branch (default: the one that the checkout is on)'},
 			{name: 'account', kind: 'text', value: 'LOGIN', summary: 'an account to add (default: maintainer and impl-agent)', isRepeatable: true},

@@ -12,13 +12,13 @@ import {readAuthorityRecord} from './records.ts';
  *
  * Refuses: CACHE_LOCK_ codes, CACHE_AUTHORITY_NOT_FOUND, _UNTRUSTED. Source: authority.md section 1 (commands).
  */
-export async function underAuthorityLock<T>(directory: string, wait: LockWait, act: () => Promise<T>): Promise<T> {
+export async function underAuthorityLock<T>(directory: string, wait: LockWait, act: (lock: FileLock) => Promise<T>): Promise<T> {
 	checkPlainPath(directory);
 	checkOutsideRoots(directory);
 	checkLocalDirectory(directory);
 	const lock = await FileLock.acquire(path.join(directory, '.lock'), wait);
 	try {
-		return await act();
+		return await act(lock);
 	} finally {
 		lock.close();
 	}

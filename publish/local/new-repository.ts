@@ -1,7 +1,7 @@
 import {randomBytes, randomInt} from 'node:crypto';
 import {lstatSync, renameSync, rmSync} from 'node:fs';
 import path from 'node:path';
-import {createTrustedFile, documentBytes, type Git, type LockWait, locateCheckout, type RepositoryRef, readLinkFile} from '../../cache/index.ts';
+import {createTrustedFile, documentBytes, type FileLock, type Git, type LockWait, locateCheckout, type RepositoryRef, readLinkFile} from '../../cache/index.ts';
 import {BailiffError, errnoOf} from '../../core/errors.ts';
 import {flushDirectory} from '../../core/files.ts';
 import {readBranchId} from './bare-repository.ts';
@@ -33,10 +33,13 @@ export type LaidOutRepository = {
 
 type Source = {readonly commonDir: string; readonly branch: string};
 
+/** What the cloning needs: git keeps the lock while it works, even when we are killed (C-HARD-5). */
+type Work = {readonly places: LocalPlaces; readonly git: Git; readonly lock: FileLock; readonly signal: AbortSignal | undefined};
+
 /**
  * Lays out a repository of a local authority: its bare repository cloned from a checkout, `repository.json`, and empty `issues` and `approvals`.
  *
- * The whole directory appears at once; what stands there is never touched. Refuses: PUBLISH_LOCAL_EXISTS, CACHE_SHALLOW with the mend,
+ * The whole directory appears at once; what stands there is never touched; `wait.signal` ends git and removes the staging. Refuses: PUBLISH_LOCAL_EXISTS, CACHE_SHALLOW with the mend,
  * CACHE_CHECKOUT_INVALID, CACHE_REPOSITORY_EMPTY, CACHE_AUTHORITY_ codes, CACHE_LOCK_ codes, CACHE_GIT_ codes, CACHE_WRITE_FAILED.
  * Source: authority.md section 1 (commands), C-HARD-1.
  */
@@ -45,7 +48,7 @@ export async function layOutRepository(asked: NewRepository, git: Git, wait: Loc
 	const places = localPlaces(asked.directory, asked.ref);
 	const source = await readSource(asked, git);
 	makeLocalDirectory(asked.directory);
-	return underAuthorityLock(asked.directory, wait, async () => {
+	return underAuthorityLock(asked.directory, wait, async lock => {
 		const {accounts} = ensureAccounts(asked.directory, asked.logins);
 		if (statusOf(places.directory) !== null) {
 			throw new BailiffError('PUBLISH_LOCAL_EXISTS', `${places.directory} is there already and is never changed: choose another owner or name`, {
@@ -55,17 +58,18 @@ export async function layOutRepository(asked: NewRepository, git: Git, wait: Loc
 
 		makeLocalDirectory(places.owner);
 		checkLocalDirectory(places.owner);
-		const sha = await stageAndPublish(asked.ref, source, {places, git});
+		const sha = await stageAndPublish(asked.ref, source, {places, git, lock, signal: wait.signal});
 		return {url: authorityUrl(asked.directory), originUrl: originUrlOf(asked.directory, asked.ref), defaultBranch: source.branch, sha, accounts};
 	});
 }
 
-async function stageAndPublish(ref: RepositoryRef, source: Source, {places, git}: {readonly places: LocalPlaces; readonly git: Git}): Promise<string> {
+async function stageAndPublish(ref: RepositoryRef, source: Source, work: Work): Promise<string> {
+	const {places} = work;
 	const staging = path.join(places.owner, `.staging-${randomBytes(16).toString('hex')}`);
 	makeLocalDirectory(staging);
 	try {
 		const gitDir = path.join(staging, path.basename(places.gitDir));
-		const sha = await cloneBare(source, gitDir, git);
+		const sha = await cloneBare(source, gitDir, work);
 		for (const name of ['issues', 'approvals']) {
 			makeLocalDirectory(path.join(staging, name));
 		}
@@ -101,9 +105,9 @@ function publish(staging: string, places: LocalPlaces): void {
 	}
 }
 
-async function cloneBare(source: Source, gitDir: string, git: Git): Promise<string> {
+async function cloneBare(source: Source, gitDir: string, {git, lock, signal}: Work): Promise<string> {
 	const command = ['clone', '--bare', '--template=', '--no-local', '--quiet', '--', source.commonDir, gitDir];
-	await git.run({command, gitDir: null, protocol: 'file', isPrivate: true});
+	await git.run({command, gitDir: null, protocol: 'file', isPrivate: true, descriptors: [lock.fd], ...(signal === undefined ? {} : {signal})});
 	await git.run({command: ['config', '--file', path.join(gitDir, 'config'), '--remove-section', 'remote.origin'], gitDir: null});
 	const sha = await readBranchId(git, gitDir, source.branch);
 	if (sha === null) {

@@ -1,10 +1,13 @@
 import {execFileSync} from 'node:child_process';
-import {appendFileSync, chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync} from 'node:fs';
+import {randomBytes} from 'node:crypto';
+import {appendFileSync, chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync} from 'node:fs';
 import path from 'node:path';
 import test, {type ExecutionContext} from 'ava';
 import {FileLock, initRoot, openGit} from '../../../cache/index.ts';
+import {BailiffError} from '../../../core/errors.ts';
 import {layOutRepository, type NewRepository} from '../../../publish/local/index.ts';
 import {readAuthorityRecord} from '../../../publish/local/records.ts';
+import {eventually} from '../../helpers/eventually.ts';
 import {localGround} from '../../helpers/local-authority.ts';
 import {refusalLater} from '../../helpers/refusal.ts';
 import {makeRepository} from '../../helpers/repository.ts';
@@ -126,6 +129,24 @@ test('a clone that fails leaves no staging behind, and the next call goes throug
 	t.deepEqual(readdirSync(path.join(wanted.directory, 'acme')), ['widget']);
 });
 
+test('a signal ends git, which held the lock, and leaves neither staging nor lock behind', async t => {
+	const wanted = asked(t);
+	writeFileSync(path.join(wanted.checkout, 'large'), randomBytes(40_000_000));
+	execGit(wanted.checkout, 'add', '-A');
+	execGit(wanted.checkout, '-c', 'user.name=T', '-c', 'user.email=t@example.invalid', 'commit', '-q', '-m', 'large');
+	const controller = new AbortController();
+	const reason = new BailiffError('CLI_INTERRUPTED', 'SIGINT arrived');
+	const lockFile = path.join(wanted.directory, '.lock');
+	const work = refusalLater(async () => layOutRepository(wanted, await openGit(), {signal: controller.signal}));
+	await eventually('git works under the lock', () =>
+		readdirSync('/proc').some(pid => /^\d+$/.test(pid) && pid !== String(process.pid) && linkOrEmpty(`/proc/${pid}/fd/3`) === lockFile),
+	);
+	controller.abort(reason);
+	t.is(await work, reason);
+	t.deepEqual(readdirSync(path.join(wanted.directory, 'acme')), []);
+	(await FileLock.acquire(lockFile, {timeoutMs: 5000})).close();
+});
+
 test('whoever holds DIR/.lock is not passed, and the lock is free afterwards', async t => {
 	const wanted = asked(t);
 	const git = await openGit();
@@ -151,6 +172,14 @@ test('a planted .git of the checkout is not followed: no hook, no filter, no ali
 
 function execGit(cwd: string, ...args: string[]): string {
 	return execFileSync('git', args, {cwd, encoding: 'utf8', env: {PATH: process.env['PATH'], GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null'}});
+}
+
+function linkOrEmpty(file: string): string {
+	try {
+		return readlinkSync(file);
+	} catch {
+		return '';
+	}
 }
 
 function isRequest(value: unknown): value is NewRepository {
