@@ -4,7 +4,7 @@ import {BailiffError} from '../core/errors.ts';
 import {loadNative} from '../native/index.ts';
 import type {AuthorityState} from './authority-state.ts';
 import type {RepositoryPaths} from './layout.ts';
-import type {HeldLock} from './lock-session.ts';
+import {descriptorsOf, type HeldLock} from './lock-session.ts';
 import {readMirrorState} from './mirror-check.ts';
 import {readMirrorConfig, writeOwnConfig} from './mirror-config.ts';
 import {inspectMirrorFiles} from './mirror-files.ts';
@@ -99,7 +99,7 @@ async function makeMirror(work: MirrorWork, state: AuthorityState, outer: HeldLo
 			draft.locks.push('repository');
 		}
 
-		const verified = await cloneVerified(work, {state, staging, locks: [outer.fd, inside.fd, ...(own === null ? [] : [own.fd])]});
+		const verified = await cloneVerified(work, {state, staging, locks: descriptorsOf(outer, inside, ...(own === null ? [] : [own]))});
 		createRefsRecord(staging.record, firstRecord(request, state, verified));
 		isRecorded = true;
 		request.onStep?.('publishing');

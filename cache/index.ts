@@ -26,7 +26,8 @@ export {zeroTerminated} from './git-output.ts';
 export {contractSuffix, type IssuePaths, issuePaths, type RepositoryPaths, type RootPaths, repositoryPaths, rootPaths, runDirectory} from './layout.ts';
 export {FileLock, type LockKind, type LockWait} from './lock.ts';
 export type {LockHolder} from './lock-holders.ts';
-export {type HeldLock, LockSession} from './lock-session.ts';
+export {descriptorsOf, type HeldLock, LockSession} from './lock-session.ts';
+export type {LeaseLocks, LentLock} from './lock-source.ts';
 export {maintainMirror} from './maintain.ts';
 export type {MirrorRequest, MirrorStep} from './mirror-work.ts';
 export {
@@ -55,4 +56,4 @@ export {type CreateRequest, createWorktree} from './worktree-create.ts';
 export type {WorktreeReport} from './worktree-report.ts';
 export {resumeWorktree} from './worktree-resume.ts';
 export {worktreeStatus} from './worktree-status.ts';
-export type {IssueLease, WorktreeRequest, WorktreeStep} from './worktree-work.ts';
+export type {WorktreeRequest, WorktreeStep} from './worktree-work.ts';

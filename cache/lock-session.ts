@@ -1,14 +1,15 @@
 import {BailiffError} from '../core/errors.ts';
 import type {RepositoryPaths} from './layout.ts';
 import {FileLock, type LockKind, type LockWait} from './lock.ts';
+import type {LeaseLocks} from './lock-source.ts';
 
 /** A lock that one workflow holds. */
 export type HeldLock = {
 	readonly kind: LockKind;
 	/** Where its file lies now. */
 	readonly path: string;
-	/** For a child's stdio list (C-HARD-5). Never close it directly. */
-	readonly fd: number;
+	/** For a child's stdio list (C-HARD-5). Never close it directly. null for an issue lock that a broker holds for us: see `descriptorsOf`. */
+	readonly fd: number | null;
 	/** Returns only while this lock and every outer one are held. Refuses: CACHE_LOCK_ORDER, CACHE_LOCK_REPLACED, CACHE_PATH_UNTRUSTED. */
 	readonly assertHeld: () => void;
 	/** Follows the lock file to where a publication renamed it. Refuses: CACHE_LOCK_REPLACED. */
@@ -17,7 +18,9 @@ export type HeldLock = {
 	readonly release: () => Promise<void>;
 };
 
-type Taken = {readonly kind: LockKind; readonly lock: FileLock};
+/** What a session asks of a lock that it holds; a FileLock, or an issue lock that a broker's lease holds. */
+type TakenLock = Pick<FileLock, 'path' | 'assertHeld' | 'moveTo' | 'close'> & {readonly fd: number | null};
+type Taken = {readonly kind: LockKind; readonly lock: TakenLock; readonly giveBack?: () => Promise<void>};
 
 /** What may be taken while that is the innermost lock. Absent: nothing. */
 const inner: {readonly [outer in LockKind | 'none']: readonly LockKind[]} = {
@@ -29,20 +32,28 @@ const inner: {readonly [outer in LockKind | 'none']: readonly LockKind[]} = {
 	repository: [],
 };
 
+/** The descriptors of these locks that a mutating git child gets, so that the locks outlive us while it writes. Source: C-HARD-5. */
+export function descriptorsOf(...locks: ReadonlyArray<Pick<HeldLock, 'fd'>>): readonly number[] {
+	return locks.flatMap(({fd}) => (fd === null ? [] : [fd]));
+}
+
 /**
  * The locks of one workflow on one repository, in the only orders there are: bootstrap (then staging) then repository, issue then repository,
  * repository alone.
  *
  * Taking one in any other order, twice, or two at once is refused with CACHE_LOCK_ORDER before any file is opened. The directories of the lock
- * files must be checked already. Source: C-LOCK-2, C-LOCK-3, C-LOCK-6.
+ * files must be checked already. With a broker's lease no issue lock is taken here, and the repository lock comes from the broker.
+ * Source: C-LOCK-2, C-LOCK-3, C-LOCK-6, BR-7.
  */
 export class LockSession {
 	readonly #paths: RepositoryPaths;
+	readonly #lease: LeaseLocks | null;
 	readonly #taken: Taken[] = [];
 	#isTaking = false;
 
-	constructor(paths: RepositoryPaths) {
+	constructor(paths: RepositoryPaths, lease?: LeaseLocks) {
 		this.#paths = paths;
+		this.#lease = lease ?? null;
 	}
 
 	/** Takes the lock under which a new mirror is made. Refuses: CACHE_LOCK_ORDER and as `FileLock.acquire`. */
@@ -67,7 +78,7 @@ export class LockSession {
 
 	/** Gives everything back, innermost first. */
 	async release(): Promise<void> {
-		this.#releaseFrom(0);
+		await this.#releaseFrom(0);
 	}
 
 	async #take(kind: LockKind, path: string, wait: LockWait): Promise<HeldLock> {
@@ -76,8 +87,10 @@ export class LockSession {
 		const outer = this.#taken.at(-1)?.lock;
 		try {
 			outer?.assertHeld();
-			const lock = await FileLock.acquire(path, wait);
-			return this.#keep({kind, lock}, outer);
+			return await this.#keep(
+				this.#lease === null ? {kind, lock: await FileLock.acquire(path, wait)} : await takeLeased(this.#lease, kind, {path, wait}),
+				outer,
+			);
 		} finally {
 			this.#isTaking = false;
 		}
@@ -107,11 +120,12 @@ export class LockSession {
 	}
 
 	/** The outer lock may have been released while this one was waited for: then it is not kept. */
-	#keep(taken: Taken, outer: FileLock | undefined): HeldLock {
+	async #keep(taken: Taken, outer: TakenLock | undefined): Promise<HeldLock> {
 		try {
 			outer?.assertHeld();
 		} catch (error) {
 			taken.lock.close();
+			await taken.giveBack?.();
 			throw error;
 		}
 
@@ -131,18 +145,68 @@ export class LockSession {
 				lock.assertHeld();
 			},
 			release: async () => {
-				this.#releaseFrom(this.#taken.indexOf(taken));
+				await this.#releaseFrom(this.#taken.indexOf(taken));
 			},
 		};
 	}
 
-	#releaseFrom(index: number): void {
+	async #releaseFrom(index: number): Promise<void> {
 		if (index < 0) {
 			return;
 		}
 
-		for (const taken of this.#taken.splice(index).toReversed()) {
-			taken.lock.close();
+		const released = this.#taken.splice(index).toReversed();
+		for (const {lock} of released) {
+			lock.close();
+		}
+
+		for (const {giveBack} of released) {
+			await giveBack?.();
 		}
 	}
+}
+
+async function takeLeased(lease: LeaseLocks, kind: LockKind, {path, wait}: {readonly path: string; readonly wait: LockWait}): Promise<Taken> {
+	switch (kind) {
+		case 'issue':
+			return {kind, lock: leasedIssue(lease, path)};
+		case 'repository':
+			lease.assertAlive();
+			return {kind, ...(await lease.repository(path, wait))};
+		case 'bootstrap':
+		case 'staging':
+			throw new BailiffError('CACHE_LOCK_ORDER', `a mirror is made before the issue lock is taken, so never under a broker's lease (${path})`, {
+				details: {path, held: [lease.issueLock]},
+			});
+		default:
+			return kind satisfies never;
+	}
+}
+
+function leasedIssue(lease: LeaseLocks, path: string): TakenLock {
+	if (path !== lease.issueLock) {
+		throw new BailiffError('CACHE_BROKER_DENIED', `the lease holds ${lease.issueLock}, not ${path}: give the handle of this issue`, {
+			details: {path, held: [lease.issueLock]},
+		});
+	}
+
+	lease.assertAlive();
+	let isHeld = true;
+	return {
+		path,
+		fd: null,
+		assertHeld() {
+			if (!isHeld) {
+				throw new BailiffError('CACHE_LOCK_ORDER', `${path} was given back already: nothing may be done under it any more`, {details: {path}});
+			}
+
+			lease.assertAlive();
+		},
+		moveTo() {
+			throw new BailiffError('CACHE_LOCK_REPLACED', `${path} is held by a broker and never moves`, {details: {path}});
+		},
+		close() {
+			isHeld = false;
+		},
+	};
 }

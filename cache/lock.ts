@@ -63,6 +63,26 @@ export class FileLock {
 		}
 	}
 
+	/**
+	 * Takes over a descriptor of the lock file at `path` that came locked from another process (a broker): it shares that lock. From now on it is closed here.
+	 *
+	 * Refuses: CACHE_LOCK_BUSY where it does not carry the lock; CACHE_LOCK_REPLACED, CACHE_PATH_UNTRUSTED as `assertHeld`. Source: C-HARD-5.
+	 */
+	static adopt(path: string, fd: number): FileLock {
+		const lock = new FileLock(path, fd);
+		try {
+			lock.assertHeld();
+			if (!tryLock(lock)) {
+				throw busy(path, lockHolders(fstatSync(fd, {bigint: true}).ino), 0);
+			}
+
+			return lock;
+		} catch (error) {
+			lock.close();
+			throw error;
+		}
+	}
+
 	/** Where the lock file lies now. */
 	get path(): string {
 		return this.#path;

@@ -1,6 +1,7 @@
 import {readdirSync} from 'node:fs';
 import {BailiffError} from '../core/errors.ts';
 import {FileLock} from './lock.ts';
+import {descriptorsOf} from './lock-session.ts';
 import {readMirrorState, requireMirrorPlace} from './mirror-check.ts';
 import {readLocalRefs} from './mirror-refs.ts';
 import {describeMirror} from './mirror-report.ts';
@@ -65,7 +66,7 @@ async function repack(work: MirrorWork, issues: readonly FileLock[]): Promise<'o
 	draft.stopOn(before.problems);
 	request.onStep?.('repacking');
 	draft.isChanged = true;
-	const descriptors = [lock.fd, ...issues.map(({fd}) => fd)];
+	const descriptors = descriptorsOf(lock, ...issues);
 	const shared = {gitDir: paths.mirror, descriptors, isPrivate: true, timeoutMs: repackMs, ...(request.signal === undefined ? {} : {signal: request.signal})};
 	try {
 		await git.run({...shared, command: ['pack-refs', '--all']});

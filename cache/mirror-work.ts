@@ -6,6 +6,7 @@ import type {Git} from './git-command.ts';
 import {type RepositoryPaths, repositoryPaths} from './layout.ts';
 import type {LockWait} from './lock.ts';
 import {type HeldLock, LockSession} from './lock-session.ts';
+import type {LeaseLocks} from './lock-source.ts';
 import {type CacheReport, type ReportDraft, type ReportStatus, reportOn} from './report.ts';
 import {openRoot, rootOf} from './root.ts';
 
@@ -23,8 +24,8 @@ export type MirrorRequest = {
 	readonly clock?: Clock;
 	readonly signal?: AbortSignal;
 	readonly onStep?: (step: MirrorStep) => void;
-	/** Takes the repository lock inside an outer one (a broker's lease); absent: it is taken alone. */
-	readonly takeRepositoryLock?: (paths: RepositoryPaths) => Promise<HeldLock>;
+	/** A broker's lease on an issue of this repository, under which the command then works (BR-7). */
+	readonly lease?: LeaseLocks;
 };
 
 /** A request at work: places, locks and report. */
@@ -45,7 +46,7 @@ export async function workOnMirror(request: MirrorRequest, draft: ReportDraft, w
 	draft.cache.path = paths.mirror;
 	return reportOn(draft, async () => {
 		openRoot(request.contractPath);
-		const locks = new LockSession(paths);
+		const locks = new LockSession(paths, request.lease);
 		try {
 			return await work({request, paths, locks, draft});
 		} finally {
@@ -82,8 +83,13 @@ export async function requireAuthorityFor(work: MirrorWork): Promise<AuthoritySt
 }
 
 /** Takes the repository lock, alone or inside the outer one that the caller holds. Refuses: CACHE_LOCK_ codes. Source: C-SYNC-1. */
-export async function takeRepositoryLock({request, paths, locks, draft}: MirrorWork): Promise<HeldLock> {
-	const lock = request.takeRepositoryLock === undefined ? await locks.repository(waitOf(request)) : await request.takeRepositoryLock(paths);
+export async function takeRepositoryLock({request, locks, draft}: MirrorWork): Promise<HeldLock> {
+	if (request.lease !== undefined) {
+		await locks.issue(request.lease.issueLock);
+		draft.locks.push('issue');
+	}
+
+	const lock = await locks.repository(waitOf(request));
 	draft.locks.push('repository');
 	return lock;
 }

@@ -2,11 +2,17 @@ import type {Target} from '../core/ids.ts';
 import {type IssuePaths, issuePaths} from './layout.ts';
 import type {LockWait} from './lock.ts';
 import {type HeldLock, LockSession} from './lock-session.ts';
+import type {LeaseLocks} from './lock-source.ts';
 import {openRoot} from './root.ts';
 import {checkPrivateDirectory, checkRepositories, ensurePrivateDirectory, ensureRepositories} from './trust.ts';
 
 /** Whose place is meant: the root by its contract file (C-ROOT-1), and the target in it. */
-export type RunPlaceRequest = {readonly contractPath: string; readonly target: Target};
+export type RunPlaceRequest = {
+	readonly contractPath: string;
+	readonly target: Target;
+	/** A broker's lease that holds the issue lock; absent: it is taken here (BR-7). */
+	readonly lease?: LeaseLocks;
+};
 
 /** A place to run in: every directory checked, the issue lock held. Whoever opens it releases the lock. */
 export type RunPlace = {readonly paths: IssuePaths; readonly lock: HeldLock};
@@ -25,7 +31,7 @@ export async function openRunPlace(request: RunPlaceRequest, wait: LockWait = {}
 		ensurePrivateDirectory(place);
 	}
 
-	const lock = await new LockSession(paths).issue(paths.issueLock, wait);
+	const lock = await new LockSession(paths, request.lease).issue(paths.issueLock, wait);
 	try {
 		for (const place of [paths.worktrees, paths.issue, paths.verification]) {
 			ensurePrivateDirectory(place);

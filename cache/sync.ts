@@ -1,6 +1,6 @@
 import {systemClock, toRfc3339Ms} from '../core/clock.ts';
 import {type AuthorityState, requireSameRepository} from './authority-state.ts';
-import type {HeldLock} from './lock-session.ts';
+import {descriptorsOf, type HeldLock} from './lock-session.ts';
 import {asSound, readMirrorState, requireMirrorPlace, type SoundMirror} from './mirror-check.ts';
 import {foreignRef, readLocalRefs} from './mirror-refs.ts';
 import {describeMirror, searchCredential} from './mirror-report.ts';
@@ -70,7 +70,7 @@ async function fetchInto(work: MirrorWork, {lock, state, before}: Fetch): Promis
 		request.onStep?.('fetching');
 		draft.isChanged = true;
 		const command = ['fetch', ...fetchFlags, '--', state.access.url, '+refs/*:refs/*'];
-		await runRemoteGit({git, access: state.access, command, gitDir: paths.mirror, locks: [lock.fd], place: paths.repository, ...signalOf(request)});
+		await runRemoteGit({git, access: state.access, command, gitDir: paths.mirror, locks: descriptorsOf(lock), place: paths.repository, ...signalOf(request)});
 		local = (await readLocalRefs(git, paths.mirror)).pairs;
 		// The remote may have moved between its advertisement and the fetch; a name that it does not have is nobody's but a worker's.
 		const names = new Set(advertised.map(([name]) => name));

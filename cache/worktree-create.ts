@@ -3,7 +3,7 @@ import {admitBase, readAdmissionFor, requireAgreeingMirror, requireUnchanged} fr
 import type {Admission} from './approval.ts';
 import type {AuthorityState} from './authority-state.ts';
 import type {Base} from './base-choice.ts';
-import type {HeldLock} from './lock-session.ts';
+import {descriptorsOf, type HeldLock} from './lock-session.ts';
 import {commandLine, placeProblem} from './mirror-problem.ts';
 import {readRegistrations} from './registrations.ts';
 import {type CacheProblem, problemOf} from './report.ts';
@@ -109,15 +109,11 @@ async function addWorktree({request, paths}: WorktreeWork, sha: string, locks: W
 		gitDir: paths.mirror,
 		// As many as there are processors: on a busy disk a tenth of the time.
 		config: [['checkout.workers', '0']],
-		descriptors: descriptorsOf(locks),
+		descriptors: descriptorsOf(locks.issue, locks.repository),
 		isPrivate: true,
 		timeoutMs: addTimeoutMs,
 		...(request.signal === undefined ? {} : {signal: request.signal}),
 	});
-}
-
-function descriptorsOf({issue, repository}: {readonly issue: HeldLock; readonly repository: HeldLock}): readonly number[] {
-	return [issue.fd, repository.fd];
 }
 
 function stateOf({state, admission, base}: Creation): WorktreeState {

@@ -5,6 +5,7 @@ import {BailiffError, errnoOf} from '../core/errors.ts';
 import {flushDirectory} from '../core/files.ts';
 import {readLinkFile} from './git-directory.ts';
 import type {IssuePaths} from './layout.ts';
+import {descriptorsOf} from './lock-session.ts';
 import {placeProblem} from './mirror-problem.ts';
 import {readRegistrations} from './registrations.ts';
 import type {CacheProblem} from './report.ts';
@@ -60,7 +61,7 @@ export async function removeByGit(work: WorktreeWork, locks: WorktreeLocks): Pro
 		request.git.run({
 			command: ['worktree', ...command],
 			gitDir: paths.mirror,
-			descriptors: [locks.issue.fd, locks.repository.fd],
+			descriptors: descriptorsOf(locks.issue, locks.repository),
 			isPrivate: true,
 			timeoutMs: removeTimeoutMs,
 		});

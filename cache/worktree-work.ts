@@ -7,6 +7,7 @@ import type {Git} from './git-command.ts';
 import {type IssuePaths, issuePaths} from './layout.ts';
 import type {LockWait} from './lock.ts';
 import {type HeldLock, LockSession} from './lock-session.ts';
+import type {LeaseLocks} from './lock-source.ts';
 import {type MirrorState, readMirrorState, requireMirrorPlace} from './mirror-check.ts';
 import {type ReportStatus, reportOn} from './report.ts';
 import {openRoot, rootOf} from './root.ts';
@@ -19,12 +20,6 @@ import {unreadWorktree, WorktreeDraft, type WorktreeReport} from './worktree-rep
 /** What a command is doing now, for a progress display. */
 export type WorktreeStep = 'authority' | 'waiting' | 'checking' | 'creating' | 'verifying' | 'removing';
 
-/** A workflow that holds the issue lock already (a broker's lease); the command works inside of it and never takes that lock itself. */
-export type IssueLease = {
-	readonly issue: HeldLock;
-	readonly takeRepository: (wait: LockWait) => Promise<HeldLock>;
-};
-
 /** One call of a command on one worktree. */
 export type WorktreeRequest = {
 	readonly contractPath: string;
@@ -36,7 +31,8 @@ export type WorktreeRequest = {
 	readonly clock?: Clock;
 	readonly signal?: AbortSignal;
 	readonly onStep?: (step: WorktreeStep) => void;
-	readonly lease?: IssueLease;
+	/** A broker's lease on this issue, under which the command then works (BR-7). */
+	readonly lease?: LeaseLocks;
 };
 
 /** A request at work: places, locks and report. */
@@ -60,7 +56,7 @@ export async function workOnWorktree(command: string, request: WorktreeRequest, 
 	const draft = new WorktreeDraft(command, request.target, paths);
 	return reportOn(draft, async () => {
 		openRoot(request.contractPath);
-		const locks = new LockSession(paths);
+		const locks = new LockSession(paths, request.lease);
 		try {
 			return await work({request, paths, locks, draft});
 		} finally {
@@ -75,7 +71,7 @@ export async function takeIssueLock(work: WorktreeWork): Promise<HeldLock> {
 	draft.cache.state = 'absent';
 	requireMirrorPlace(paths);
 	draft.cache.state = null;
-	const lock = request.lease?.issue ?? (await locks.issue(paths.issueLock, waitOf(request)));
+	const lock = await locks.issue(paths.issueLock, waitOf(request));
 	lock.assertHeld();
 	draft.locks.push('issue');
 	return lock;
@@ -83,7 +79,7 @@ export async function takeIssueLock(work: WorktreeWork): Promise<HeldLock> {
 
 /** Takes the repository lock inside of the issue lock. Refuses: CACHE_LOCK_ codes. Source: C-LOCK-2, C-LOCK-4. */
 export async function takeRepositoryLock({request, locks, draft}: WorktreeWork): Promise<HeldLock> {
-	const lock = await (request.lease === undefined ? locks.repository(waitOf(request)) : request.lease.takeRepository(waitOf(request)));
+	const lock = await locks.repository(waitOf(request));
 	draft.locks.push('repository');
 	return lock;
 }
