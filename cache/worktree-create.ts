@@ -3,7 +3,7 @@ import {admitBase, readAdmissionFor, requireAgreeingMirror, requireUnchanged} fr
 import type {Admission} from './approval.ts';
 import type {AuthorityState} from './authority-state.ts';
 import type {Base} from './base-choice.ts';
-import {descriptorsOf, type HeldLock} from './lock-session.ts';
+import {descriptorsOf} from './lock-session.ts';
 import {commandLine, placeProblem} from './mirror-problem.ts';
 import {readRegistrations} from './registrations.ts';
 import {type CacheProblem, problemOf} from './report.ts';
