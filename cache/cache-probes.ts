@@ -15,7 +15,7 @@ export async function probeGit(): Promise<Probe> {
 		const git = await openGit();
 		return sound('git', `${git.path} ${git.version}`);
 	} catch (error) {
-		return refusal('git', error, 'install git 2.39.4 or later where /usr/local/bin:/usr/bin:/bin finds it');
+		return refusedProbe('git', error, 'install git 2.39.4 or later where /usr/local/bin:/usr/bin:/bin finds it');
 	}
 }
 
@@ -29,7 +29,7 @@ export function probeRoot(contractPath: string): Probe[] {
 	try {
 		paths = openRoot(contractPath);
 	} catch (error) {
-		return [refusal('root', error, 'bailiff init --root DIR lays out a root')];
+		return [refusedProbe('root', error, 'bailiff init --root DIR lays out a root')];
 	}
 
 	const repositories = probeRepositories(paths);
@@ -45,7 +45,7 @@ function probeRepositories({repositories}: RootPaths): Probe {
 		checkRepositories(repositories);
 		return sound('repositories', `${repositories} is ours and trusted`);
 	} catch (error) {
-		return refusal('repositories', error, 'the message names what a person may change');
+		return refusedProbe('repositories', error, 'the message names what a person may change');
 	}
 }
 
@@ -122,14 +122,15 @@ function tried({id, mend}: {readonly id: string; readonly mend: string}, action:
 		return seen === null ? wanting(id, 'fail', {seen: 'it does not do what it must', mend}) : sound(id, seen);
 	} catch (error) {
 		if (error instanceof BailiffError) {
-			return refusal(id, error, mend);
+			return refusedProbe(id, error, mend);
 		}
 
 		return wanting(id, 'fail', {seen: errnoOf(error) ?? String(error), mend});
 	}
 }
 
-function refusal(id: string, error: unknown, mend: string): Probe {
+/** The probe that a refusal becomes; anything else that was thrown is a bug and goes on. */
+export function refusedProbe(id: string, error: unknown, mend: string): Probe {
 	if (!(error instanceof BailiffError)) {
 		throw error;
 	}

@@ -1,5 +1,5 @@
 import type {CommandSpec, OptionSpec} from '../command-spec.ts';
-import {rootOptions} from './shared-options.ts';
+import {profileOption, rootOptions} from './shared-options.ts';
 
 const mirrorOptions: readonly OptionSpec[] = [
 	...rootOptions,
@@ -7,7 +7,6 @@ const mirrorOptions: readonly OptionSpec[] = [
 	{name: 'owner', kind: 'text', value: 'OWNER', summary: 'owner of the repository'},
 	{name: 'repository', kind: 'text', value: 'REPOSITORY', summary: 'name of the repository'},
 ];
-const profileOption: OptionSpec = {name: 'profile', kind: 'directory', value: 'DIR', summary: 'the role, and the authority that it speaks to'};
 const neededProfile: OptionSpec = {...profileOption, isRequired: true};
 const lockOption: OptionSpec = {name: 'lock-timeout', kind: 'seconds', value: 'SECONDS', summary: 'how long to wait for a lock (default: refuse at once)'};
 

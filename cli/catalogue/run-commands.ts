@@ -1,5 +1,5 @@
 import type {CommandSpec, OptionSpec} from '../command-spec.ts';
-import {repoRootOption, rootOptions, runOption, targetOptions} from './shared-options.ts';
+import {profileOption, repoRootOption, rootOptions, runOption, targetOptions} from './shared-options.ts';
 
 /** The exact flags of E-READ-2. */
 const archiveOptions: readonly OptionSpec[] = [
@@ -29,8 +29,8 @@ export const runCommands: readonly CommandSpec[] = [
 		path: 'doctor',
 		summary: 'say what works on this machine, and how to mend what does not',
 		arguments: [],
-		options: rootOptions,
-		example: 'bailiff doctor --root /srv/bailiff',
+		options: [...rootOptions, profileOption],
+		example: 'bailiff doctor --root /srv/bailiff --profile ~/roles/impl-agent',
 		load: async () => (await import('../commands/doctor.ts')).doctor,
 	},
 	{

@@ -19,3 +19,6 @@ export const repoRootOption: OptionSpec = {name: 'repo-root', kind: 'directory',
 
 /** The run that a command reads. */
 export const runOption: OptionSpec = {name: 'run', kind: 'text', value: 'ID', summary: 'the run id', isRequired: true};
+
+/** The role that a command acts in (authority.md section 2). */
+export const profileOption: OptionSpec = {name: 'profile', kind: 'directory', value: 'DIR', summary: 'the role, and the authority that it speaks to'};

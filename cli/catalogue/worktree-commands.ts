@@ -1,7 +1,6 @@
 import type {CommandSpec, OptionSpec} from '../command-spec.ts';
-import {rootOptions, targetOptions} from './shared-options.ts';
+import {profileOption, rootOptions, targetOptions} from './shared-options.ts';
 
-const profileOption: OptionSpec = {name: 'profile', kind: 'directory', value: 'DIR', summary: 'the role, and the authority that it speaks to'};
 const neededProfile: OptionSpec = {...profileOption, isRequired: true};
 const lockOption: OptionSpec = {name: 'lock-timeout', kind: 'seconds', value: 'SECONDS', summary: 'how long to wait for a lock (default: refuse at once)'};
 const base: readonly OptionSpec[] = [...rootOptions, ...targetOptions];

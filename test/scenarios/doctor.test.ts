@@ -1,6 +1,7 @@
 import {chmodSync, mkdirSync} from 'node:fs';
 import path from 'node:path';
 import test from 'ava';
+import {localGround} from '../helpers/local-authority.ts';
 import {runCli} from '../helpers/run-cli.ts';
 import {temporaryDirectory} from '../helpers/temporary-directory.ts';
 
@@ -31,4 +32,15 @@ test('doctor ends with 1 and the mend where a root would refuse every run', asyn
 
 test('doctor refuses a root that is named by a relative path', async t => {
 	t.is((await runCli(['doctor', '--root', 'here'])).exitCode, 3);
+});
+
+test('doctor looks at a role, too, and names what is wrong with it', async t => {
+	const {profile} = await localGround(t);
+	const plain = await runCli(['doctor', '--profile', profile.directory]);
+	t.is(plain.exitCode, 0, plain.stdout);
+	t.regex(plain.stdout, /^ok {4}authority +takes us for impl-agent \(2\) by file-ownership$/m);
+	chmodSync(profile.directory, 0o755);
+	const spoiled = await runCli(['doctor', '--profile', profile.directory]);
+	t.is(spoiled.exitCode, 1);
+	t.regex(spoiled.stdout, /^fail {2}profile +CACHE_PATH_UNTRUSTED: .*0700/m);
 });
