@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint sanitize bench soak build native format clean prepare packages browser
+.PHONY: help demo test lint sanitize bench soak build native format clean prepare packages test-tools
 
 help:
 	@echo 'make demo      run a plan on this very repository and look at the evidence (under 4 minutes)'
@@ -19,7 +19,7 @@ help:
 demo: build
 	@demo/demo.sh
 
-test: build browser
+test: build test-tools
 	@node build/test/summary.js
 
 lint: build
@@ -46,8 +46,8 @@ native: packages
 packages: prepare
 	@.ci/packages
 
-browser:
-	@.ci/browser
+test-tools:
+	@.ci/test-tools
 
 prepare:
 	@.ci/prepare

@@ -2,6 +2,13 @@ import type {ErrorCode} from '../core/errors.ts';
 
 /** Codes of what a reader can find, beside the CORE_JSON_ codes of the strict parser. Keep sorted. */
 export const problemCodes = [
+	'EVIDENCE_ATTESTATION_BASE64',
+	'EVIDENCE_ATTESTATION_FORM',
+	'EVIDENCE_ATTESTATION_NAMESPACE',
+	'EVIDENCE_ATTESTATION_PAYLOAD_TYPE',
+	'EVIDENCE_ATTESTATION_SIGNATURE',
+	'EVIDENCE_ATTESTATION_SIGNER',
+	'EVIDENCE_ATTESTATION_STATEMENT',
 	'EVIDENCE_CLAIM_COUNT',
 	'EVIDENCE_CLAIM_POINTER',
 	'EVIDENCE_CLAIM_VALUE',

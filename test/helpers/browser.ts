@@ -33,7 +33,7 @@ const args = [
 	'--disable-sync',
 ];
 
-/** A test in a real browser: left out where there is none (.ci/browser installs it), which `BAILIFF_MUST_SANDBOX=1` turns into a failure (reporter.ts). */
+/** A test in a real browser: left out where there is none (.ci/test-tools installs it), which `BAILIFF_MUST_SANDBOX=1` turns into a failure (reporter.ts). */
 export const browserTest = executablePath === null ? test.skip : test.serial;
 
 /** Starts Chromium without a window and without any talk of its own; it is closed when the test ends. */
