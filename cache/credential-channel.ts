@@ -7,17 +7,16 @@ import type {Git, GitAnswer, GitRequest} from './git-command.ts';
 export type AuthorityGitRequest = Omit<GitRequest, 'protocol' | 'env' | 'channel' | 'secrets'>;
 
 /** Settings by which a repository could send the credential elsewhere, or trust another server. */
-const remoteHardening: ReadonlyArray<readonly [string, string]> = [
-	['http.followRedirects', 'false'],
-	['http.sslVerify', 'true'],
-	['http.proxy', ''],
-	['http.extraHeader', ''],
-	['http.cookieFile', ''],
-	['http.saveCookies', 'false'],
-	['http.emptyAuth', 'false'],
-	['http.delegation', 'none'],
-	['http.curloptResolve', ''],
-	['credential.useHttpPath', 'false'],
+const httpSettings: ReadonlyArray<readonly [key: string, value: string]> = [
+	['followRedirects', 'false'],
+	['sslVerify', 'true'],
+	['proxy', ''],
+	['extraHeader', ''],
+	['cookieFile', ''],
+	['saveCookies', 'false'],
+	['emptyAuth', 'false'],
+	['delegation', 'none'],
+	['curloptResolve', ''],
 ];
 
 /** What git says, and what it means. The first that fits counts. */
@@ -65,15 +64,32 @@ export async function runAuthorityGit(git: Git, access: GitAccess, request: Auth
 		return await git.run({
 			...request,
 			protocol: 'https',
-			// The last word on a command line counts: what is decided here comes last.
-			config: [...(request.config ?? []), ...remoteHardening, ...(access.caFile === null ? [] : [['http.sslCAInfo', access.caFile] as const])],
-			env: {GIT_ASKPASS: askpass, BAILIFF_ASKPASS_ORIGIN: access.origin, BAILIFF_ASKPASS_LOGIN: access.login},
+			config: [...(request.config ?? []), ...remoteSettings(access)],
+			env: {
+				GIT_ASKPASS: askpass,
+				BAILIFF_ASKPASS_ORIGIN: access.origin,
+				BAILIFF_ASKPASS_LOGIN: access.login,
+				...(access.caFile === null ? {} : {GIT_SSL_CAINFO: access.caFile}),
+			},
 			channel: Buffer.from(token, 'latin1'),
 			secrets: [token, `${access.login}:${token}`],
 		});
 	} catch (error) {
 		throw remoteRefusal(error, access);
 	}
+}
+
+/** Named for the very URL as well: a planted setting for a URL beats any general one, also on a command line (measured). */
+function remoteSettings({url, login, caFile}: GitAccess): Array<readonly [key: string, value: string]> {
+	// Where a profile names its certificates, no directory of others counts beside them.
+	const ca = caFile === null ? [] : [['sslCAPath', '/nonexistent'] as const];
+	const http = [...httpSettings, ...ca].flatMap(([key, value]) => [[`http.${key}`, value] as const, [`http.${url}.${key}`, value] as const]);
+	const credential = ['credential', `credential.${url}`].flatMap(section => [
+		[`${section}.helper`, ''] as const,
+		[`${section}.useHttpPath`, 'false'] as const,
+		[`${section}.username`, login] as const,
+	]);
+	return [...http, ...credential];
 }
 
 function checkAccess(access: GitAccess): void {

@@ -197,6 +197,27 @@ test('planted settings of the mirror neither ask another helper nor send the tok
 	t.throws(() => readFileSync(proof), {code: 'ENOENT'});
 });
 
+test('planted settings for exactly this URL win no more than general ones', async t => {
+	const g = await ground(t);
+	await clone(g);
+	const proof = path.join(g.base, 'ran');
+	const helper = `helper = "!touch ${proof}; echo username=evil; echo password=evil"`;
+	const http = `proxy = http://127.0.0.1:9\n\tfollowRedirects = true\n\tsslVerify = false\n\tsslCAInfo = /dev/null\n\textraHeader = "X-Planted: yes"\n\tcookieFile = /dev/null`;
+	const settings = [g.server.origin, `${g.server.origin}/`, g.access.url].map(
+		url => `[credential "${url}"]\n\t${helper}\n\tusername = evil\n[http "${url}"]\n\t${http}\n`,
+	);
+	writeFileSync(path.join(g.mirror, 'config'), `[core]\n\tbare = true\n${settings.join('')}`);
+	const git = await openGit();
+	const {stdout} = await runAuthorityGit(git, g.access, {command: ['ls-remote', '--', g.access.url], gitDir: g.mirror});
+	t.true(stdout.includes(g.sha));
+	t.throws(() => readFileSync(proof), {code: 'ENOENT'});
+	t.false(g.server.seen.some(({headers}) => 'x-planted' in headers));
+	g.server.knobs.redirect = {prefix: '/acme/', status: 302, location: `${g.server.origin}/other/`};
+	const refusal = await refusalLater(() => runAuthorityGit(git, g.access, {command: ['ls-remote', '--', g.access.url], gitDir: g.mirror}));
+	t.is(refusal?.code, 'CACHE_REPOSITORY_MOVED');
+	t.false(g.server.seen.some(({url}) => url.startsWith('/other/')));
+});
+
 test('a server whose certificate nobody vouches for sees no request', async t => {
 	const g = await ground(t);
 	t.is((await refusalLater(() => clone(g, {caFile: null})))?.code, 'CACHE_AUTHORITY_UNREADABLE');

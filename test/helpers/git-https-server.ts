@@ -7,7 +7,12 @@ import path from 'node:path';
 import type {ExecutionContext} from 'ava';
 
 /** What one request brought. */
-export type SeenRequest = {readonly method: string; readonly url: string; readonly authorization: string | null};
+export type SeenRequest = {
+	readonly method: string;
+	readonly url: string;
+	readonly authorization: string | null;
+	readonly headers: Readonly<Record<string, unknown>>;
+};
 
 /** How a server behaves; may be changed while it runs. */
 export type ServerKnobs = {
@@ -63,7 +68,7 @@ export async function startGitHttpsServer(t: ExecutionContext, projects: string,
 	const seen: SeenRequest[] = [];
 	const knobs: ServerKnobs = {credential: null, redirect: null, status: null, hold: null};
 	const server = createServer({key: readFileSync(certificates.keyFile), cert: readFileSync(certificates.certificateFile)}, (request, response) => {
-		seen.push({method: request.method ?? '', url: request.url ?? '', authorization: request.headers.authorization ?? null});
+		seen.push({method: request.method ?? '', url: request.url ?? '', authorization: request.headers.authorization ?? null, headers: request.headers});
 		void answer(request, response, {projects, knobs});
 	});
 	const port = await listening(server);
