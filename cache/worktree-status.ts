@@ -1,14 +1,16 @@
 import {BailiffError} from '../core/errors.ts';
 import {readAdmissionFor} from './admission.ts';
-import type {AuthorityState} from './authority-state.ts';
-import {requireSameRepository} from './authority-state.ts';
-import type {MirrorState} from './mirror-check.ts';
-import {requireMirrorPlace} from './mirror-check.ts';
+import {type AuthorityState, requireSameRepository} from './authority-state.ts';
+import {type MirrorState, requireMirrorPlace} from './mirror-check.ts';
 import {problemOf} from './report.ts';
-import {asReady, type ReadyLook} from './worktree-look.ts';
+import {asReady, type ReadyLook, requireReady} from './worktree-look.ts';
+import {writeWorktreeRecord} from './worktree-record.ts';
 import type {WorktreeReport} from './worktree-report.ts';
 import {judgeDrift, requireOwnRole, standingProblems} from './worktree-standing.ts';
 import {inspectFor, lookFor, readAuthorityFor, readMirrorFor, type WorktreeRequest, type WorktreeWork, workOnWorktree} from './worktree-work.ts';
+
+/** With `record` what is read is also written into the runtime of a workflow (C-DEL-1). */
+export type StatusRequest = WorktreeRequest & {readonly record?: {readonly runId: string; readonly label: string}};
 
 /**
  * Says what stands, without a lock and without a change; with a profile also what the authority says of the issue: `bailiff worktree status`.
@@ -16,7 +18,7 @@ import {inspectFor, lookFor, readAuthorityFor, readMirrorFor, type WorktreeReque
  * An absent or damaged worktree is an answer with its problems, no refusal. Refuses (in the report): what root and authority refuse.
  * Source: authority.md section 6, C-HARD-3.
  */
-export function worktreeStatus(request: WorktreeRequest): Promise<WorktreeReport> {
+export function worktreeStatus(request: StatusRequest): Promise<WorktreeReport> {
 	return workOnWorktree('worktree status', request, async work => {
 		const {draft} = work;
 		const state = await readAuthorityFor(work);
@@ -35,6 +37,30 @@ export function worktreeStatus(request: WorktreeRequest): Promise<WorktreeReport
 			judgeAgainst(work, state, ready);
 		}
 
+		if (request.record !== undefined) {
+			requireReady(work.paths, look);
+			writeWorktreeRecord(work.paths, draft.worktree, {...request.record, clock: request.clock});
+		}
+
+		draft.isComplete = true;
+		return 'ok';
+	});
+}
+
+/**
+ * Names the checkout of an issue in its report, where it is whole: `bailiff worktree path`. Takes no lock, changes nothing.
+ *
+ * Refuses (in the report): CACHE_ABSENT, CACHE_WORKTREE_ABSENT and what is wrong with mirror or worktree.
+ */
+export function worktreePath(request: WorktreeRequest): Promise<WorktreeReport> {
+	return workOnWorktree('worktree path', request, async work => {
+		const {draft, paths} = work;
+		requireMirrorPlace(paths);
+		const mirror = await readMirrorFor(work, null);
+		draft.stopOn(mirror.problems);
+		const look = lookFor(work, mirror);
+		draft.stopOn(look.problems);
+		requireReady(paths, look);
 		draft.isComplete = true;
 		return 'ok';
 	});

@@ -1,10 +1,10 @@
 import type {JsonValue} from '../core/errors.ts';
-import type {ExitCode} from './exit-codes.ts';
 import type {OptionValues} from './option-values.ts';
 
 /** What a command hands back: data for `--json` and text for people; only cli/output.ts writes either. */
 export type Reply = {
-	readonly exitCode: ExitCode;
+	/** One of cli/exit-codes.ts, or that of a command which is passed on (`worktree exec`). */
+	readonly exitCode: number;
 	/** The one object on stdout with --json. */
 	readonly json: {readonly [key: string]: JsonValue};
 	/** For stdout without --json. A string is escaped for terminals where it is written; bytes are written as they are. */

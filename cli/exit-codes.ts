@@ -125,6 +125,7 @@ export const exitCodeByErrorCode: Readonly<Record<ErrorCode, ExitCode>> = {
 	CACHE_PATH_UNTRUSTED: refused,
 	CACHE_PROFILE_EXISTS: refused,
 	CACHE_PROFILE_INVALID: refused,
+	CACHE_RECORD_EXISTS: refused,
 	CACHE_RECORD_INVALID: refused,
 	CACHE_REF_CONFLICT: uncertain,
 	CACHE_REF_MOVING: uncertain,

@@ -9,7 +9,7 @@ import {type ExitCode, exitCodeOf, exitCodes, isBailiffError} from './exit-codes
  *
  * Source: design.md, "Command line".
  */
-export function writeReply(reply: Reply, isJson: boolean): ExitCode {
+export function writeReply(reply: Reply, isJson: boolean): number {
 	if (isJson) {
 		writeJson(reply.json);
 		return reply.exitCode;

@@ -164,6 +164,54 @@ function isReadable(stream: unknown): stream is Readable {
 	return typeof stream === 'object' && stream !== null && 'on' in stream;
 }
 
+/** A command in the foreground: it shares our terminal, our process group and our standard streams. */
+export type ForegroundRequest = {
+	/** The program, looked up on the PATH of `env`, and its arguments. */
+	readonly argv: readonly string[];
+	readonly cwd: string;
+	readonly env: Readonly<Record<string, string>>;
+	/** Open descriptors of this process that the command gets as 3, 4, ... (C-HARD-5). */
+	readonly descriptors: readonly number[];
+	/** `stderr`: what it writes to stdout goes there, so that stdout is the caller's alone. */
+	readonly stdout: 'inherit' | 'stderr';
+	readonly umask: number;
+	/** Called once it runs, with the way to signal it. */
+	readonly onStarted?: (signal: (name: NodeJS.Signals) => void) => void;
+};
+
+/** How it ended; all null but `startErrno` where it did not start. */
+export type ForegroundEnd = Pick<ProgramResult, 'exitCode' | 'signal' | 'startErrno'>;
+
+/** Runs a command in the foreground to its own end; nobody ends it but a signal. Source: C-LOCK-4. */
+export async function spawnForeground(request: ForegroundRequest): Promise<ForegroundEnd> {
+	const {execa} = await import('execa');
+	const [file = '', ...args] = request.argv;
+	const subprocess = withUmask(request.umask, () =>
+		execa(file, args, {
+			cwd: request.cwd,
+			env: {...request.env},
+			extendEnv: false,
+			preferLocal: false,
+			stdio: ['inherit', request.stdout === 'stderr' ? 2 : 'inherit', 'inherit', ...request.descriptors.filter(isDescriptor)],
+			buffer: false,
+			cleanup: false,
+			reject: false,
+		}),
+	);
+	noteStarted(subprocess.pid);
+	if (subprocess.pid !== undefined) {
+		request.onStarted?.(name => subprocess.kill(name));
+	}
+
+	try {
+		const result = await subprocess;
+		const didStart = result.exitCode !== undefined || result.signal !== undefined;
+		return {exitCode: result.exitCode ?? null, signal: result.signal ?? null, startErrno: didStart ? null : (errnoOf(result) ?? 'EIO')};
+	} finally {
+		startedPids.delete(subprocess.pid ?? 0);
+	}
+}
+
 function programOptions(request: ProgramRequest): Options & {readonly encoding: 'buffer'; readonly reject: false} {
 	return {
 		cwd: request.cwd,
