@@ -1,5 +1,6 @@
 import {BailiffError} from '../core/errors.ts';
 import {type ForegroundEnd, spawnForeground} from '../runner/spawn.ts';
+import {descriptorsOf} from './lock-session.ts';
 import type {Profile} from './profile.ts';
 import {type ReadyLook, requireReady} from './worktree-look.ts';
 import {newWorkflowId, writeWorktreeRecord} from './worktree-record.ts';
@@ -63,7 +64,7 @@ export async function execInWorktree(request: ExecRequest): Promise<ExecResult> 
 			argv: request.argv,
 			cwd: paths.checkout,
 			env: environmentOf(request),
-			descriptors: [lock.fd],
+			descriptors: descriptorsOf(lock),
 			stdout: request.stdout,
 			umask: 0o022,
 			...(request.onStarted === undefined ? {} : {onStarted: request.onStarted}),
