@@ -1,5 +1,5 @@
 import {execFileSync} from 'node:child_process';
-import {chmodSync, linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync} from 'node:fs';
+import {chmodSync, chownSync, linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync} from 'node:fs';
 import path from 'node:path';
 import test from 'ava';
 import * as z from 'zod';
@@ -72,6 +72,20 @@ test('a private file has mode 0600 exactly; the message names the command', t =>
 	t.true(refusal?.message.includes(`chmod 600 ${file}`));
 	chmodSync(file, 0o600);
 	t.is(readTrustedFile(file, {refusals, isPrivate: true}).toString(), 'text');
+});
+
+test('a file of another user is refused; one of root only where that is said', t => {
+	const file = written(path.join(temporaryDirectory(t), 'x'), 'text', 0o600);
+	const isRoot = process.geteuid?.() === 0;
+	if (isRoot) {
+		chownSync(file, 12_345, 12_345);
+	}
+
+	const foreign = isRoot ? file : '/etc/passwd';
+	const refusal = refusalOf(() => readTrustedFile(foreign, {refusals}));
+	t.is(refusal?.code, 'CACHE_AUTHORITY_UNTRUSTED');
+	t.regex(refusal?.message ?? '', isRoot ? /belongs to uid 12345/ : /belongs to uid 0/);
+	t.true(readTrustedFile('/etc/passwd', {refusals, mayBeRoots: true}).length > 0);
 });
 
 test('a link above the directory is the caller’s own word and is followed', t => {
