@@ -1,10 +1,13 @@
 import path from 'node:path';
+import type {AuthoritySession} from '../cache/authority-state.ts';
+import {openCanonicalPlace, profileNeeded} from '../cache/canonical-place.ts';
 import {openCheckout} from '../cache/checkout-check.ts';
-import {openGit} from '../cache/git-command.ts';
+import {type Git, openGit} from '../cache/git-command.ts';
 import {locateCheckout} from '../cache/git-directory.ts';
 import type {LockWait} from '../cache/lock.ts';
-import {openRunPlace} from '../cache/run-place.ts';
+import {openRunPlace, type RunPlace} from '../cache/run-place.ts';
 import {BailiffError} from '../core/errors.ts';
+import type {Target} from '../core/ids.ts';
 import {KnownValues} from '../evidence/known-values.ts';
 import {parsePlan, planLimits} from '../evidence/plan.ts';
 import {readSensitiveFile} from '../evidence/sensitive-file.ts';
@@ -19,8 +22,10 @@ import {isSamePlace} from './validation.ts';
 export type RunOptions = {
 	/** Absolute: `<root>/harness/operations/repository-cache.md`. */
 	readonly contractPath: string;
-	/** Absolute path of the checkout. */
-	readonly repoRoot: string;
+	/** Absolute path of the checkout. Absent: the canonical worktree of the plan's target, for which `openAuthority` is needed. */
+	readonly repoRoot?: string;
+	/** Opens role and authority, called under the issue lock; only asked for a canonical worktree (C-SYNC-5). */
+	readonly openAuthority?: (git: Git) => Promise<AuthoritySession>;
 	readonly planFile: string;
 	/** Absent: a new id is made. */
 	readonly runId?: string;
@@ -50,8 +55,7 @@ const rolePattern = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
  * Source: runner.md, C-LOCK-1, E-PUB.
  */
 export async function runPlan(options: RunOptions): Promise<RunResult> {
-	const {role = null} = options;
-	if (role !== null && !rolePattern.test(role)) {
+	if (options.role !== undefined && !rolePattern.test(options.role)) {
 		throw new BailiffError('CLI_USAGE', 'a role has 1 to 64 ASCII letters, digits, ".", "_" or "-" and starts with a letter or digit');
 	}
 
@@ -59,18 +63,18 @@ export async function runPlan(options: RunOptions): Promise<RunResult> {
 	const plan = parsePlan(planBytes);
 	const known = new KnownValues((options.sensitiveFiles ?? []).flatMap(file => readSensitiveFile(toAbsolute(file))));
 	const git = await openGit();
-	const {paths, lock} = await openRunPlace({contractPath: options.contractPath, target: plan}, options.lock ?? {});
+	const {paths, lock, checkout, role} = await openPlace(options, plan, git);
 	try {
-		const check = openCheckout({git, path: options.repoRoot, isCanonical: isSamePlace(options.repoRoot, paths.checkout)});
+		const check = openCheckout({git, path: checkout, isCanonical: isSamePlace(checkout, paths.checkout)});
 		const published = await runInPlace({
 			plan,
 			planBytes,
 			runId: options.runId ?? null,
-			checkout: {path: options.repoRoot, check},
+			checkout: {path: checkout, check},
 			verificationDirectory: paths.verification,
 			surroundings: {
 				root: paths.root,
-				gitCommonDir: locateCheckout(options.repoRoot).commonDir,
+				gitCommonDir: locateCheckout(checkout).commonDir,
 				secrets: (options.sensitiveFiles ?? []).map(file => toAbsolute(file)),
 			},
 			role,
@@ -82,4 +86,19 @@ export async function runPlan(options: RunOptions): Promise<RunResult> {
 	} finally {
 		await lock.release();
 	}
+}
+
+type Place = RunPlace & {readonly checkout: string; readonly role: string | null};
+
+async function openPlace({contractPath, repoRoot, role, lock = {}, openAuthority}: RunOptions, target: Target, git: Git): Promise<Place> {
+	if (repoRoot !== undefined) {
+		return {...(await openRunPlace({contractPath, target}, lock)), checkout: repoRoot, role: role ?? null};
+	}
+
+	if (openAuthority === undefined) {
+		throw profileNeeded();
+	}
+
+	const place = await openCanonicalPlace({contractPath, target, git, openAuthority: async () => openAuthority(git)}, lock);
+	return {...place, checkout: place.paths.checkout, role: role ?? place.role};
 }

@@ -11,8 +11,8 @@ import {evidencePlace} from './evidence-place.ts';
 export type ValidateOptions = {
 	/** Absolute: `<root>/harness/operations/repository-cache.md`. */
 	readonly contractPath: string;
-	/** Absolute path of the checkout. */
-	readonly repoRoot: string;
+	/** Absolute path of the checkout. Absent: the canonical worktree of the target. */
+	readonly repoRoot?: string;
 	readonly target: Target;
 	readonly runId: string;
 	/** Names a run that did not pass (EVIDENCE_NOT_PASSED). */
@@ -30,11 +30,12 @@ export type ValidateOptions = {
 export async function validateRun(options: ValidateOptions): Promise<ValidateAnswer> {
 	const place = evidencePlace(options.contractPath, options.target);
 	const {checkout} = issuePaths(place.root, options.target);
+	const {repoRoot = checkout} = options;
 	const git = await openGit();
 	return validateEvidence({
 		...place,
 		runId: options.runId,
-		source: openCheckout({git, path: options.repoRoot, isCanonical: isSamePlace(options.repoRoot, checkout)}),
+		source: openCheckout({git, path: repoRoot, isCanonical: isSamePlace(repoRoot, checkout)}),
 		...(options.requirePassed === undefined ? {} : {requirePassed: options.requirePassed}),
 		...(options.rescan === true ? {scan: (bytes: Buffer) => findSecrets(bytes).map(hit => hit.rule)} : {}),
 	});

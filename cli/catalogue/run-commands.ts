@@ -15,6 +15,11 @@ function archiveExample(command: string): string {
 	return `bailiff ${command} --contract-path ${root}/harness/operations/repository-cache.md --repo-root /src/widget --artifact-root ${run} --manifest manifest.json`;
 }
 
+/** A checkout anywhere, or the worktree that bailiff keeps. */
+function canonicalOr(whose: string): OptionSpec {
+	return {...repoRootOption, summary: `the checkout (default: the worktree ${whose})`, isRequired: false};
+}
+
 /** The commands that lay out, run and validate. */
 export const runCommands: readonly CommandSpec[] = [
 	{
@@ -39,7 +44,8 @@ export const runCommands: readonly CommandSpec[] = [
 		arguments: [],
 		options: [
 			...rootOptions,
-			repoRootOption,
+			canonicalOr('of the plan’s target, for which --profile is needed'),
+			profileOption,
 			{name: 'plan', kind: 'file', value: 'PLAN', summary: 'the plan file', isRequired: true},
 			{name: 'run-id', kind: 'text', value: 'ID', summary: 'a new run id (default: made from time and chance)'},
 			{name: 'role', kind: 'text', value: 'ROLE', summary: 'the role that the manifest names as producer'},
@@ -61,7 +67,7 @@ export const runCommands: readonly CommandSpec[] = [
 		arguments: [],
 		options: [
 			...rootOptions,
-			repoRootOption,
+			canonicalOr('of the target'),
 			...targetOptions,
 			runOption,
 			{name: 'require-passed', kind: 'flag', summary: 'a sound record of a failed run is a no, too'},

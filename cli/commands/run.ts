@@ -1,8 +1,10 @@
 import {shellWord} from '../../cache/remedy.ts';
 import {systemClock} from '../../core/clock.ts';
+import {BailiffError} from '../../core/errors.ts';
 import type {Manifest, Stop} from '../../evidence/manifest-schema.ts';
 import {createRunControl} from '../../runner/run-control.ts';
 import {readContractPath, toAbsolute} from '../arguments.ts';
+import {openSession} from '../cache-call.ts';
 import type {CommandCall, Reply} from '../command-spec.ts';
 import {type ExitCode, exitCodes, signalExitCodes} from '../exit-codes.ts';
 import {failingTails, tailText} from '../failing-output.ts';
@@ -47,9 +49,16 @@ export async function run(call: CommandCall): Promise<Reply> {
 function readRunOptions({options}: CommandCall): RunOptions {
 	const runId = options.text('runId');
 	const role = options.text('role');
+	const repoRoot = options.text('repoRoot');
+	const profile = options.text('profile');
+	if (repoRoot === null && profile === null) {
+		throw new BailiffError('CLI_USAGE', 'give --repo-root CHECKOUT, or --profile DIR: then the worktree of the plan’s target is taken');
+	}
+
 	return {
 		contractPath: readContractPath(options),
-		repoRoot: toAbsolute(options.required('repoRoot')),
+		...(repoRoot === null ? {} : {repoRoot: toAbsolute(repoRoot)}),
+		...(profile === null ? {} : {openAuthority: async git => openSession(toAbsolute(profile), git)}),
 		planFile: options.required('plan'),
 		sensitiveFiles: options.list('sensitiveFile'),
 		...(runId === null ? {} : {runId}),
@@ -83,7 +92,7 @@ function toReply(result: RunResult, options: RunOptions): Reply {
 }
 
 function validateCommand({target, run_id: runId}: Manifest, options: RunOptions): string {
-	const words = ['bailiff', 'validate', '--contract-path', options.contractPath, '--repo-root', options.repoRoot];
+	const words = ['bailiff', 'validate', '--contract-path', options.contractPath, ...(options.repoRoot === undefined ? [] : ['--repo-root', options.repoRoot])];
 	return [...words, '--target', `${target.owner}/${target.repository}#${target.issue}`, '--run', runId].map(word => shellWord(word)).join(' ');
 }
 

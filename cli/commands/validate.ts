@@ -10,10 +10,11 @@ import {validateRun} from '../validation.ts';
 export async function validate(call: CommandCall): Promise<Reply> {
 	const {options} = call;
 	const runId = options.required('run');
+	const repoRoot = options.text('repoRoot');
 	const requirePassed = options.flag('requirePassed');
 	const answer = await validateRun({
 		contractPath: readContractPath(options),
-		repoRoot: toAbsolute(options.required('repoRoot')),
+		...(repoRoot === null ? {} : {repoRoot: toAbsolute(repoRoot)}),
 		target: readTarget(options),
 		runId,
 		requirePassed,
