@@ -216,7 +216,7 @@ function firstRecord(request: MirrorRequest, {profile, repository, access, name}
 		default_branch: verified.defaultBranch,
 		pinned_sha: verified.pinnedSha,
 		verified_at: toRfc3339Ms((request.clock ?? systemClock).wallMs()),
-		verified: verified.refs,
+		verified: verified.local.pairs,
 		pending: null,
 	};
 }

@@ -76,7 +76,7 @@ async function repack(work: MirrorWork, issues: readonly FileLock[]): Promise<'o
 	}
 
 	request.onStep?.('verifying');
-	const {pairs} = await readLocalRefs(git, paths.mirror);
+	const {pairs} = readLocalRefs(paths.mirror);
 	if (before.refs === null || !arePairsEqual(pairs, before.refs.pairs)) {
 		throw new BailiffError('CACHE_MIRROR_CORRUPT', 'the refs are not the same after repacking');
 	}

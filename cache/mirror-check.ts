@@ -34,6 +34,8 @@ export type MirrorQuestion = {
 	readonly authority: Pick<Authority, 'identify'> | null;
 	/** What is asked of refs against the record: `known` also admits what a fetch under way may have brought. */
 	readonly refs: 'exact' | 'known' | 'unasked';
+	/** Refs that were read after the last change to them; absent: they are read. */
+	readonly refsRead?: LocalRefs;
 };
 
 /**
@@ -80,30 +82,22 @@ export async function readMirrorState(question: MirrorQuestion): Promise<MirrorS
 		problems.push(...configProblems(config, question, record));
 	}
 
-	const bare = {problems, files, config, record, refs: null, registrations: [], isBare: config?.isBare ?? null, objectFormat: null};
+	const closed = {problems, files, config, record, refs: null, registrations: [], isBare: config?.isBare ?? null, objectFormat: null};
 	if (problems.length > 0) {
-		return bare;
+		return closed;
 	}
 
 	const opened = await attemptLater(problems, () => openWithGit(question));
 	if (opened === null) {
-		return bare;
+		return closed;
 	}
 
 	problems.push(...opened.refs.problems, ...registrationProblems(opened.registrations));
-	if (!opened.isBare) {
-		problems.push(placeProblem('CACHE_NOT_BARE', 'repository.git', 'git does not take the mirror for a bare repository'));
-	}
-
-	if (opened.objectFormat !== 'sha1') {
-		problems.push(placeProblem('CACHE_OBJECT_FORMAT', 'repository.git', `the mirror has ${opened.objectFormat} ids, 40 digits (sha1) are needed`));
-	}
-
 	if (record !== null) {
 		problems.push(...refProblems(question, record, opened.refs));
 	}
 
-	return {problems, files, config, record, ...opened};
+	return {...closed, ...opened};
 }
 
 /** What a relocated root leaves, apart from the problems that make the mirror unusable. Source: C-HARD-11. */
@@ -121,17 +115,12 @@ export function asSound(state: MirrorState): SoundMirror {
 	return {...state, config, record, refs};
 }
 
-type Opened = Pick<MirrorState, 'registrations' | 'isBare' | 'objectFormat'> & {readonly refs: LocalRefs};
+type Opened = Pick<MirrorState, 'registrations' | 'objectFormat'> & {readonly refs: LocalRefs};
 
-async function openWithGit({git, paths}: MirrorQuestion): Promise<Opened> {
-	const command = ['rev-parse', '--is-bare-repository', '--show-object-format'];
-	const [facts, refs, registrations] = await Promise.all([
-		git.run({command, gitDir: paths.mirror}),
-		readLocalRefs(git, paths.mirror),
-		readRegistrations(git, paths),
-	]);
-	const [bare, objectFormat = 'unknown'] = facts.stdout.toString('latin1').split('\n');
-	return {refs, registrations, isBare: bare === 'true', objectFormat};
+/** Only for a mirror whose config is our own: bare it is by that, and with sha1 ids, since `extensions.objectFormat` is none of ours. */
+async function openWithGit({git, paths, refsRead}: MirrorQuestion): Promise<Opened> {
+	const refs = refsRead ?? readLocalRefs(paths.mirror);
+	return {refs, registrations: await readRegistrations(git, paths), objectFormat: 'sha1'};
 }
 
 function configProblems(config: MirrorConfig, {paths, authority}: MirrorQuestion, record: RefsRecord | null): CacheProblem[] {

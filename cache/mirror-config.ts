@@ -73,6 +73,11 @@ export async function readMirrorConfig(git: Git, mirror: string): Promise<Mirror
 		});
 	}
 
+	const own = ownConfig(bytes);
+	if (own !== null) {
+		return own;
+	}
+
 	const command = ['config', '--file', file, '--no-includes', '-z', '--list'];
 	const settings = settingsOf((await git.run({command, gitDir: null})).stdout);
 	const origins = settings.filter(([key]) => key === 'remote.origin.url').map(([, value]) => value);
@@ -128,6 +133,12 @@ export function writeOwnConfig(mirror: string, origin: string): void {
 			{cause: error, details: {path: 'repository.git/config.lock', errno}},
 		);
 	}
+}
+
+/** Byte for byte what we write for the origin that it names: no git is needed to say so. */
+function ownConfig(bytes: Buffer): MirrorConfig | null {
+	const origin = /^\turl = "([^"\\\n]*)"$/m.exec(bytes.toString('utf8'))?.[1];
+	return origin !== undefined && bytes.equals(Buffer.from(ownConfigText(origin))) ? {sha256: sha256Hex(bytes), origin, isBare: true, differences: []} : null;
 }
 
 function settingsOf(output: Buffer): ReadonlyArray<readonly [key: string, value: string | null]> {

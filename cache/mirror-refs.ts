@@ -1,6 +1,8 @@
 import {BailiffError} from '../core/errors.ts';
 import type {Git} from './git-command.ts';
-import {commandLine} from './mirror-problem.ts';
+import {commandLine, placeProblem} from './mirror-problem.ts';
+import {displayPath} from './path-display.ts';
+import {readRefFiles} from './ref-files.ts';
 import type {RefPairs} from './refs-record.ts';
 import type {CacheProblem} from './report.ts';
 
@@ -11,29 +13,48 @@ export type LocalRefs = {readonly pairs: RefPairs; readonly problems: readonly C
 const forbidden = /^refs\/(?:replace\/|stash$)/;
 
 /**
- * Every ref of the mirror with the id that it names, by one git.
+ * Every ref of the mirror with the id that it names, by its files: a second reader beside git, and one that costs no process.
  *
- * Symbolic refs (a fetch would write through them), replace refs and the stash are problems. Refuses: CACHE_GIT_ codes. Source: C-HARD-1, C-HARD-4.
+ * Broken refs, symbolic refs (a fetch would write through them), replace refs, the stash and names that are no text are problems.
+ * Refuses: CACHE_MIRROR_CORRUPT. Source: C-HARD-1, C-HARD-4.
  */
-export async function readLocalRefs(git: Git, mirror: string): Promise<LocalRefs> {
-	const {stdout} = await git.run({command: ['for-each-ref', '--format=%(objectname) %(refname) %(symref)'], gitDir: mirror});
+export function readLocalRefs(mirror: string): LocalRefs {
 	const pairs: Array<readonly [string, string]> = [];
 	const problems: CacheProblem[] = [];
-	for (const line of stdout.toString('utf8').split('\n')) {
-		const [sha = '', name = '', target = ''] = line.split(' ');
-		if (name === '') {
-			continue;
-		}
-
-		pairs.push([name, sha]);
-		if (target !== '') {
-			problems.push(symbolicRef(name, target));
-		} else if (forbidden.test(name)) {
-			problems.push(forbiddenRef(name, commandLine(['git', `--git-dir=${mirror}`, 'update-ref', '-d', name, sha])));
+	for (const [bytes, value] of readRefFiles(mirror)) {
+		const name = Buffer.from(bytes, 'latin1').toString('utf8');
+		if ('broken' in value) {
+			problems.push(placeProblem('CACHE_MIRROR_CORRUPT', `repository.git/${name}`, `${name} is ${value.broken}`, {details: {ref: name}}));
+		} else if ('target' in value) {
+			problems.push(symbolicRef(name, value.target));
+		} else {
+			pairs.push([name, value.sha]);
+			problems.push(...nameProblems(mirror, bytes, [name, value.sha]));
 		}
 	}
 
 	return {pairs, problems};
+}
+
+/**
+ * The same refs as git reads them, for a proof that looks twice.
+ *
+ * Refuses: CACHE_GIT_ codes. Source: C-HARD-7.
+ */
+export async function readRefsByGit(git: Git, mirror: string): Promise<RefPairs> {
+	const {stdout} = await git.run({command: ['for-each-ref', '--format=%(objectname) %(refname)'], gitDir: mirror});
+	const lines = stdout.toString('utf8').split('\n');
+	return lines.filter(line => line !== '').map(line => [line.slice(line.indexOf(' ') + 1), line.slice(0, line.indexOf(' '))]);
+}
+
+function nameProblems(mirror: string, bytes: string, [name, sha]: RefPairs[number]): CacheProblem[] {
+	if (forbidden.test(name)) {
+		return [forbiddenRef(name, commandLine(['git', `--git-dir=${mirror}`, 'update-ref', '-d', name, sha]))];
+	}
+
+	return Buffer.from(name).toString('latin1') === bytes
+		? []
+		: [placeProblem('CACHE_FOREIGN_REF', `repository.git/${name}`, `a ref has a name that is no UTF-8: ${displayPath(bytes)}`)];
 }
 
 /**

@@ -3,6 +3,7 @@ import {zeroTerminated} from './git-output.ts';
 import type {RepositoryPaths} from './layout.ts';
 import {commandLine, placeProblem} from './mirror-problem.ts';
 import type {CacheProblem} from './report.ts';
+import {statusIfThere} from './trust.ts';
 
 /** One linked worktree as git has it registered. No checkout was opened. */
 export type Registration = {
@@ -24,6 +25,11 @@ export type Registration = {
  * Refuses: CACHE_GIT_ codes. Source: C-LOCK-5, C-REUSE-1.
  */
 export async function readRegistrations(git: Git, paths: RepositoryPaths): Promise<readonly Registration[]> {
+	// git keeps each registration in a directory there, and removes it with the last one.
+	if (statusIfThere(`${paths.mirror}/worktrees`) === null) {
+		return [];
+	}
+
 	const {stdout} = await git.run({command: ['worktree', 'list', '--porcelain', '-z'], gitDir: paths.mirror});
 	const found: Registration[] = [];
 	let fields = new Map<string, string>();

@@ -117,8 +117,10 @@ export function stagingLeftovers(paths: RepositoryPaths): string[] {
 		.filter(name => name.startsWith(prefix))
 		.map(name => `${paths.owner}/${name}`)
 		.filter(place => !isHeld(`${place}/locks/repository.lock`));
-	const records = isHeld(paths.repositoryLock) ? [] : namesIn(paths.locks).filter(name => /^\.[0-9a-f]{16}\.new$/.test(name));
-	return [...staged, ...records.map(name => `${paths.locks}/${name}`)].toSorted();
+	// The list of locks costs milliseconds to read: only where there is something to ask about.
+	const records = namesIn(paths.locks).filter(name => /^\.[0-9a-f]{16}\.new$/.test(name));
+	const left = records.length === 0 || isHeld(paths.repositoryLock) ? [] : records;
+	return [...staged, ...left.map(name => `${paths.locks}/${name}`)].toSorted();
 }
 
 /** Whether some process shows as holder of the lock file; for display only. */

@@ -1,8 +1,8 @@
 import {systemClock, toRfc3339Ms} from '../core/clock.ts';
 import {type AuthorityState, requireSameRepository} from './authority-state.ts';
 import {descriptorsOf, type HeldLock} from './lock-session.ts';
-import {asSound, readMirrorState, requireMirrorPlace, type SoundMirror} from './mirror-check.ts';
-import {foreignRef, readLocalRefs} from './mirror-refs.ts';
+import {asSound, type MirrorQuestion, readMirrorState, requireMirrorPlace, type SoundMirror} from './mirror-check.ts';
+import {foreignRef, type LocalRefs, readLocalRefs} from './mirror-refs.ts';
 import {describeMirror, searchCredential} from './mirror-report.ts';
 import {type MirrorRequest, type MirrorWork, requireAuthorityFor, takeRepositoryLock, workOnMirror} from './mirror-work.ts';
 import {arePairsEqual, type RefPairs, type RefsRecord, replaceRefsRecord, unknownPairs} from './refs-record.ts';
@@ -33,19 +33,19 @@ export async function syncStanding(work: MirrorWork, state: AuthorityState): Pro
 	requireMirrorPlace(paths);
 	const lock = await takeRepositoryLock(work);
 	request.onStep?.('checking');
-	const before = await readSound(work, state, 'unasked');
+	const before = await readSound(work, state, {refs: 'unasked'});
 	requireSameRepository(before.record, state);
-	await fetchInto(work, {lock, state, before});
+	const refsRead = await fetchInto(work, {lock, state, before});
 	request.onStep?.('verifying');
-	await readSound(work, state, 'exact');
+	await readSound(work, state, {refs: 'exact', refsRead});
 	searchCredential(draft, paths, state);
 	draft.isComplete = true;
 	return 'ok';
 }
 
 /** Reads the mirror into the report and stops at any problem. */
-async function readSound({request, paths, draft}: MirrorWork, state: AuthorityState, refs: 'exact' | 'unasked'): Promise<SoundMirror> {
-	const found = await readMirrorState({git: request.git, paths, authority: state.authority, refs});
+async function readSound({request, paths, draft}: MirrorWork, state: AuthorityState, asked: Pick<MirrorQuestion, 'refs' | 'refsRead'>): Promise<SoundMirror> {
+	const found = await readMirrorState({git: request.git, paths, authority: state.authority, ...asked});
 	describeMirror(draft, paths, found);
 	draft.stopOn(found.problems);
 	return asSound(found);
@@ -53,7 +53,7 @@ async function readSound({request, paths, draft}: MirrorWork, state: AuthoritySt
 
 type Fetch = {readonly lock: HeldLock; readonly state: AuthorityState; readonly before: SoundMirror};
 
-async function fetchInto(work: MirrorWork, {lock, state, before}: Fetch): Promise<void> {
+async function fetchInto(work: MirrorWork, {lock, state, before}: Fetch): Promise<LocalRefs> {
 	const {request, paths, draft} = work;
 	const {git} = request;
 	let record = before.record;
@@ -71,7 +71,9 @@ async function fetchInto(work: MirrorWork, {lock, state, before}: Fetch): Promis
 		draft.isChanged = true;
 		const command = ['fetch', ...fetchFlags, '--', state.access.url, '+refs/*:refs/*'];
 		await runRemoteGit({git, access: state.access, command, gitDir: paths.mirror, locks: descriptorsOf(lock), place: paths.repository, ...signalOf(request)});
-		local = (await readLocalRefs(git, paths.mirror)).pairs;
+	};
+	const onLocal = (pairs: RefPairs, advertised: RefPairs): void => {
+		local = pairs;
 		// The remote may have moved between its advertisement and the fetch; a name that it does not have is nobody's but a worker's.
 		const names = new Set(advertised.map(([name]) => name));
 		const moved = unknownPairs(local, [record.verified, record.pending ?? []]).filter(([name]) => names.has(name));
@@ -82,23 +84,24 @@ async function fetchInto(work: MirrorWork, {lock, state, before}: Fetch): Promis
 
 	try {
 		const proven = before.record.verified.map(([, sha]) => sha);
-		const found = await fetchVerified({git, mirror: paths.mirror, state, transfer, proven, report: draft.defaultBranch});
+		const found = await fetchVerified({git, mirror: paths.mirror, state, transfer, onLocal, proven, report: draft.defaultBranch});
 		const verifiedAt = toRfc3339Ms((request.clock ?? systemClock).wallMs());
-		write({...record, default_branch: found.defaultBranch, pinned_sha: found.pinnedSha, verified_at: verifiedAt, verified: found.refs, pending: null});
+		write({...record, default_branch: found.defaultBranch, pinned_sha: found.pinnedSha, verified_at: verifiedAt, verified: found.local.pairs, pending: null});
+		return found.local;
 	} catch (error) {
-		await takeBack(work, before, write);
+		takeBack(work, before, write);
 		throw error;
 	}
 }
 
 /** A fetch that failed and moved nothing leaves everything as it was, the record too; one that moved something leaves the pending record. */
-async function takeBack({request, paths, draft}: MirrorWork, before: SoundMirror, write: (record: RefsRecord) => void): Promise<void> {
+function takeBack({paths, draft}: MirrorWork, before: SoundMirror, write: (record: RefsRecord) => void): void {
 	if (!draft.isChanged) {
 		return;
 	}
 
 	try {
-		const {pairs} = await readLocalRefs(request.git, paths.mirror);
+		const {pairs} = readLocalRefs(paths.mirror);
 		if (arePairsEqual(pairs, before.refs.pairs)) {
 			write(before.record);
 			draft.isChanged = false;

@@ -3,12 +3,12 @@ import type {AdvertisedRefs, Branch} from './authority.ts';
 import {type AuthorityState, requireRepository} from './authority-state.ts';
 import type {Git} from './git-command.ts';
 import {readObjects} from './git-objects.ts';
-import {readLocalRefs, refuseForbiddenRefs} from './mirror-refs.ts';
+import {type LocalRefs, readLocalRefs, refuseForbiddenRefs} from './mirror-refs.ts';
 import {arePairsEqual, type RefPairs, shaOf} from './refs-record.ts';
-import type {ReportBranch} from './report.ts';
+import {problemError, type ReportBranch} from './report.ts';
 
 /** What a transfer and the authority's state afterwards agree on. */
-export type VerifiedRefs = {readonly refs: RefPairs; readonly defaultBranch: string; readonly pinnedSha: string};
+export type VerifiedRefs = {readonly local: LocalRefs; readonly defaultBranch: string; readonly pinnedSha: string};
 
 /** One transfer with its readback. */
 export type FetchPlan = {
@@ -17,6 +17,8 @@ export type FetchPlan = {
 	readonly state: AuthorityState;
 	/** Brings the refs of the remote over; called once an attempt, with what the remote advertised just before. */
 	readonly transfer: (advertised: AdvertisedRefs) => Promise<void>;
+	/** Hears which refs are here after a transfer, before they are judged. */
+	readonly onLocal?: (local: RefPairs, advertised: AdvertisedRefs) => void;
 	/** Ids whose objects were proven before: only what is new is walked. */
 	readonly proven: readonly string[];
 	readonly report: ReportBranch;
@@ -37,7 +39,7 @@ export async function fetchVerified(plan: FetchPlan): Promise<VerifiedRefs> {
 		const advertised = await state.authority.advertisedRefs(state.repository);
 		refuseForbiddenRefs(advertised);
 		await plan.transfer(advertised);
-		const found = await readBack(plan);
+		const found = await readBack(plan, advertised);
 		if (found !== null) {
 			await proveObjects(plan.git, plan.mirror, found, plan.proven);
 			return found;
@@ -77,25 +79,33 @@ export function corrupt(error: unknown): unknown {
 		: error;
 }
 
-async function readBack({git, mirror, state, report}: FetchPlan): Promise<VerifiedRefs | null> {
-	const [local, repository] = await Promise.all([readLocalRefs(git, mirror), state.authority.repository(state.name)]);
+/** Everything at once: what is read here is compared with each other, so that any move between the reads shows. */
+async function readBack({mirror, state, report, onLocal}: FetchPlan, before: AdvertisedRefs): Promise<VerifiedRefs | null> {
+	const {authority, name, defaultBranch} = state;
+	const local = readLocalRefs(mirror);
+	const [repository, advertised, branch, witness] = await Promise.all([
+		authority.repository(name),
+		authority.advertisedRefs(state.repository),
+		authority.branch(name, report.name ?? defaultBranch),
+		authority.witnessRef(state.repository, `refs/heads/${report.name ?? defaultBranch}`),
+	]);
+	onLocal?.(local.pairs, before);
 	const [problem] = local.problems;
 	if (problem !== undefined) {
-		throw new BailiffError(problem.code, problem.message, {details: {...problem.details, path: problem.path, remedy: problem.remedy}});
+		throw problemError(problem, local.problems.length - 1);
 	}
 
-	const {defaultBranch} = requireRepository(repository, state.name);
+	const now = requireRepository(repository, name);
 	if (repository.id !== state.repository.id) {
 		throw new BailiffError('CACHE_REPOSITORY_REPLACED', `the repository was replaced during the fetch (id ${state.repository.id}, now ${repository.id})`);
 	}
 
-	const [advertised, branch, witness] = await Promise.all([
-		state.authority.advertisedRefs(repository),
-		state.authority.branch(state.name, defaultBranch),
-		state.authority.witnessRef(repository, `refs/heads/${defaultBranch}`),
-	]);
-	const localSha = shaOf(local.pairs, `refs/heads/${defaultBranch}`);
-	report.name = defaultBranch;
+	report.name = now.defaultBranch;
+	if (now.defaultBranch !== branch.name) {
+		return null;
+	}
+
+	const localSha = shaOf(local.pairs, `refs/heads/${branch.name}`);
 	report.provider_sha = branch.sha;
 	report.local_sha = localSha;
 	report.equal = branch.sha === localSha;
@@ -104,7 +114,7 @@ async function readBack({git, mirror, state, report}: FetchPlan): Promise<Verifi
 		return null;
 	}
 
-	return report.witness_equal ? {refs: local.pairs, defaultBranch, pinnedSha: branch.sha} : requireMoving(state, branch, witness);
+	return report.witness_equal ? {local, defaultBranch: branch.name, pinnedSha: branch.sha} : requireMoving(state, branch, witness);
 }
 
 /** A witness that disagrees has seen a branch that moves, or something is wrong. Refuses: CACHE_WITNESS_MISMATCH. */
@@ -123,14 +133,10 @@ async function requireMoving(state: AuthorityState, branch: Branch, witness: str
 
 /** The pinned commit by its own bytes, everything that is new by a walk. */
 async function proveObjects(git: Git, mirror: string, found: VerifiedRefs, proven: readonly string[]): Promise<void> {
-	const walk = walkObjects(
-		git,
-		mirror,
-		found.refs.map(([, sha]) => sha),
-		proven,
-	);
-	const [objects] = await Promise.all([readObjects(git, mirror, [found.pinnedSha]), walk]);
-	const type = objects.get(found.pinnedSha)?.type;
+	const ids = found.local.pairs.map(([, sha]) => sha);
+	const fresh = proven.includes(found.pinnedSha) ? [] : [found.pinnedSha];
+	const [objects] = await Promise.all([readObjects(git, mirror, fresh), walkObjects(git, mirror, ids, proven)]);
+	const type = fresh.length === 0 ? 'commit' : objects.get(found.pinnedSha)?.type;
 	if (type !== 'commit') {
 		throw new BailiffError('CACHE_MIRROR_CORRUPT', `${found.pinnedSha} of ${found.defaultBranch} is no commit but a ${type ?? 'missing object'}`);
 	}

@@ -1,7 +1,10 @@
 import {BailiffError} from '../core/errors.ts';
 import {readMirrorState, requireMirrorPlace} from './mirror-check.ts';
+import {placeProblem} from './mirror-problem.ts';
+import {readRefsByGit} from './mirror-refs.ts';
 import {describeMirror, searchCredential} from './mirror-report.ts';
 import {type MirrorRequest, type MirrorWork, readAuthorityFor, takeRepositoryLock, workOnMirror} from './mirror-work.ts';
+import {arePairsEqual, type RefPairs} from './refs-record.ts';
 import {type CacheReport, problemOf, ReportDraft} from './report.ts';
 import {compareWithAuthority} from './status.ts';
 import {corrupt} from './verified-fetch.ts';
@@ -27,6 +30,7 @@ export function verifyMirror(request: MirrorRequest, options: {readonly isFull: 
 		if (found.refs !== null) {
 			request.onStep?.('verifying');
 			await prove(work, options);
+			await compareReaders(work, found.refs.pairs);
 		}
 
 		if (state !== null) {
@@ -39,6 +43,13 @@ export function verifyMirror(request: MirrorRequest, options: {readonly isFull: 
 		draft.cache.state = isSound ? 'usable' : 'unusable';
 		return isSound ? 'ok' : 'no';
 	});
+}
+
+/** What the files say and what git says must be the same. */
+async function compareReaders({request, paths, draft}: MirrorWork, pairs: RefPairs): Promise<void> {
+	if (!arePairsEqual(await readRefsByGit(request.git, paths.mirror), pairs)) {
+		draft.problems.push(placeProblem('CACHE_MIRROR_CORRUPT', 'repository.git/refs', 'git reads other refs than the files hold'));
+	}
 }
 
 async function prove({request, paths, draft}: MirrorWork, {isFull}: {readonly isFull: boolean}): Promise<void> {

@@ -1,5 +1,5 @@
 import {execFileSync} from 'node:child_process';
-import {chmodSync, existsSync, readdirSync, readFileSync, writeFileSync} from 'node:fs';
+import {chmodSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import path from 'node:path';
 import test from 'ava';
 import {type Authority, bootstrapMirror, type MirrorRequest, mirrorStatus, openGit, syncMirror} from '../../cache/index.ts';
@@ -236,8 +236,9 @@ test('a git that cannot be started any more is refused, and every lock is free (
 	ground.source.git('init', '-q', directory);
 	writeFileSync(path.join(directory, 'git'), '#!/bin/sh\nexec /usr/bin/git "$@"\n', {mode: 0o755});
 	const git = await openGit({searchPath: directory});
-	writeFileSync(path.join(directory, 'git'), '');
+	rmSync(path.join(directory, 'git'));
 	const report = await syncMirror({...ground.request, git});
-	t.not(report.status, 'ok');
+	t.is(report.error?.code, 'CACHE_GIT_MISSING');
+	t.is(report.status, 'refused');
 	t.is((await syncMirror(ground.request)).status, 'ok');
 });
