@@ -6,6 +6,7 @@ export {type ListedRun, listRuns, type RunList, type RunState} from '../evidence
 export type {CommandRecord, Manifest, Stop} from '../evidence/manifest-schema.ts';
 export type {Plan, PlanCommand} from '../evidence/plan-schema.ts';
 export type {Problem, ProblemCode} from '../evidence/problems.ts';
+export type {ExportReceipt, ReceiveReceipt} from '../evidence/receipt.ts';
 export {type RenderedReport, type ReportFormat, reportRun} from '../evidence/report/render.ts';
 export type {Report} from '../evidence/report/report-schema.ts';
 export {type OutputChoice, readRunOutput, type ShownCommand, type ShownRun, showRun} from '../evidence/show.ts';
@@ -17,6 +18,7 @@ export type {RunEvent} from '../runner/run-events.ts';
 export {type ArchiveOptions, validateArchivedV2, validateLegacy} from './archive-validation.ts';
 export {type Diagnosis, diagnose} from './diagnosis.ts';
 export {evidencePlace} from './evidence-place.ts';
+export {type ExportOptions, exportRun, type ReceiveOptions, receiveBundle} from './export.ts';
 export {type NewPlan, type NewPlanOptions, newPlan} from './first-plan/new-plan.ts';
 export {checkPlan, type PlanVerdict} from './plan-verdict.ts';
 export {type RunOptions, type RunResult, runPlan} from './run-session.ts';

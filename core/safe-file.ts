@@ -208,10 +208,22 @@ export class SafeFile {
 	 * CORE_FILE_UNREADABLE.
 	 */
 	digest(maxBytes: number): {readonly sha256: string; readonly bytes: number} {
+		return this.scan(maxBytes, () => {});
+	}
+
+	/**
+	 * Hands every chunk (at most 1 MiB, good until the next one) to `use`; the digest is over the very bytes that were handed out.
+	 *
+	 * Refuses: as `digest`, and what `use` refuses.
+	 */
+	scan(maxBytes: number, use: (chunk: Buffer) => void): {readonly sha256: string; readonly bytes: number} {
 		const {bytes} = this.#checkedSize(maxBytes);
 		const buffer = Buffer.allocUnsafe(Math.max(1, Math.min(bytes, chunkBytes)));
 		const hash = createHash('sha256');
-		this.#stream(buffer, hash, () => buffer);
+		this.#stream(buffer, hash, chunk => {
+			use(chunk);
+			return buffer;
+		});
 		return {sha256: hash.digest('hex'), bytes};
 	}
 

@@ -32,3 +32,35 @@ export type SshSignatures = {
 		readonly signature: Uint8Array;
 	}) => Promise<SshVerdict>;
 };
+
+/** One path of a commit. */
+export type SourceEntry = {
+	/** Relative to the top, one character a byte (latin1): names in git are bytes. */
+	readonly path: string;
+	/** `100644`, `100755`, `120000` or `160000`. */
+	readonly mode: string;
+	readonly id: string;
+};
+
+/** What a reader without a checkout needs of git (E-READ-5): objects by full id, each proven by its own bytes. Refusals are a BailiffError. */
+export type SourceObjects = {
+	/** The tree of a commit and every path in it. Refuses where the commit or a tree is missing or forged. */
+	readonly readCommit: (sha: string) => Promise<{readonly tree: string; readonly entries: readonly SourceEntry[]}>;
+	/** Blobs by their ids. Refuses where one is missing or forged. */
+	readonly readBlobs: (ids: readonly string[]) => Promise<ReadonlyMap<string, Buffer>>;
+};
+
+/** What an export needs of git (E-EXP-1). */
+export type SourcePacker = SourceObjects & {
+	/** A git pack of the commit, all of its trees and these blobs. */
+	readonly pack: (sha: string, blobIds: readonly string[]) => Promise<Buffer>;
+};
+
+/** Opens a git pack in a place of its own, for as long as `use` works. Refuses a pack that is none. */
+export type PackOpener = <T>(pack: Buffer, use: (objects: SourceObjects) => Promise<T>) => Promise<T>;
+
+/** Who asks the provider for the head of a pull request, afresh (E-READ-5). */
+export type PullRequestHead = {
+	/** The commit that the provider names now. Refuses: BailiffError. */
+	readonly read: () => Promise<string>;
+};

@@ -33,6 +33,11 @@ export class RunStage {
 		this.runDirectory = path.join(verificationDirectory, runId);
 	}
 
+	/** The name of the stage in the verification directory, for a reader that looks at it before it is published. */
+	get stageName(): string {
+		return path.basename(this.#directory);
+	}
+
 	/**
 	 * Creates the stage of `runId` (0700) with its `output` directory in `verificationDirectory`, which exists and is private.
 	 *

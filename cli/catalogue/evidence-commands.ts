@@ -26,6 +26,32 @@ export const evidenceCommands: readonly CommandSpec[] = [
 		load: async () => (await import('../commands/evidence-show.ts')).evidenceShow,
 	},
 	{
+		path: 'evidence export',
+		summary: 'write one run as a BagIt bundle that another user or host can check, and a receipt beside it',
+		arguments: [],
+		options: [
+			...rootOptions,
+			...targetOptions,
+			runOption,
+			{name: 'output', kind: 'file', value: 'DIR|FILE.tar', summary: 'a new directory, or a new file whose name ends in .tar', isRequired: true},
+			{name: 'repo-root', kind: 'directory', value: 'CHECKOUT', summary: 'a checkout that holds the commit (default: the mirror of the root)'},
+		],
+		example: 'bailiff evidence export --root /srv/bailiff --target acme/widget#7 --run 20260801-120000-4f2a9c1e --output /tmp/evidence.tar',
+		load: async () => (await import('../commands/evidence-export.ts')).evidenceExport,
+	},
+	{
+		path: 'evidence receive',
+		summary: 'verify a bundle against a digest that came by another way, and take its run in',
+		arguments: [],
+		options: [
+			...rootOptions,
+			{name: 'bundle', kind: 'file', value: 'BUNDLE', summary: 'the bundle, a directory or a tar', isRequired: true},
+			{name: 'expected-sha256', kind: 'text', value: 'DIGEST', summary: 'digest of the tar, or of tagmanifest-sha256.txt of a directory', isRequired: true},
+		],
+		example: 'bailiff evidence receive --root /srv/reviewer --bundle /tmp/evidence.tar --expected-sha256 DIGEST',
+		load: async () => (await import('../commands/evidence-receive.ts')).evidenceReceive,
+	},
+	{
 		path: 'evidence schema',
 		summary: 'print the JSON Schema of a manifest, of a line of the ledger, or of a report',
 		arguments: [],

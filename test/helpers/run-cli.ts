@@ -17,12 +17,13 @@ export type CliResult = {
 /** Runs the built command line to its end, without a terminal. */
 export async function runCli(
 	args: readonly string[],
-	options: {readonly cwd?: string; readonly env?: Readonly<Record<string, string>>; readonly entry?: string} = {},
+	options: {readonly cwd?: string; readonly env?: Readonly<Record<string, string>>; readonly entry?: string; readonly uid?: number} = {},
 ): Promise<CliResult> {
 	const child = spawn(process.execPath, [options.entry ?? cliPath, ...args], {
 		cwd: options.cwd,
 		env: {PATH: process.env['PATH'], ...options.env},
 		stdio: ['ignore', 'pipe', 'pipe'],
+		...(options.uid === undefined ? {} : {uid: options.uid, gid: options.uid}),
 	});
 	const chunks: Record<'stdout' | 'stderr', Buffer[]> = {stdout: [], stderr: []};
 	child.stdout.on('data', (chunk: Buffer) => chunks.stdout.push(chunk));
