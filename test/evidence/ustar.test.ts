@@ -1,5 +1,5 @@
 import test from 'ava';
-import fc from 'fast-check';
+import {assert, integer, nat, property, string, stringMatching, tuple, uniqueArray} from 'fast-check';
 import {BailiffError} from '../../core/errors.ts';
 import {type UstarFile, UstarReader, ustarEnd, ustarHeader, ustarPadding} from '../../evidence/ustar.ts';
 
@@ -130,12 +130,12 @@ for (const [title, tar] of hostile) {
 }
 
 test('what was written is read again, however it is cut', t => {
-	const files = fc.uniqueArray(fc.tuple(fc.stringMatching(/^[a-z/]{1,20}$/), fc.string({maxLength: 1100, unit: 'binary-ascii'})), {
+	const files = uniqueArray(tuple(stringMatching(/^[a-z/]{1,20}$/), string({maxLength: 1100, unit: 'binary-ascii'})), {
 		maxLength: 8,
 		selector: ([name]) => name,
 	});
-	fc.assert(
-		fc.property(files, fc.integer({min: 1, max: 2000}), (list, chunkBytes) => {
+	assert(
+		property(files, integer({min: 1, max: 2000}), (list, chunkBytes) => {
 			const sorted = list.toSorted(([left], [right]) => (left < right ? -1 : 1));
 			t.deepEqual(readAll(tarOf(sorted), chunkBytes), sorted);
 		}),
@@ -148,8 +148,8 @@ test('random changes of one byte never crash the reader', t => {
 		['a', 'one'],
 		['b', 'two'],
 	]);
-	fc.assert(
-		fc.property(fc.nat(tar.length - 1), fc.integer({min: 1, max: 255}), (at, change) => {
+	assert(
+		property(nat(tar.length - 1), integer({min: 1, max: 255}), (at, change) => {
 			const bytes = Buffer.from(tar);
 			bytes[at] = (bytes[at] ?? 0) ^ change;
 			try {
