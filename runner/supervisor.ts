@@ -237,13 +237,15 @@ class SupervisorSession implements Supervisor {
 
 		running.leader = event.type === 'entered' ? event.pid : running.leader;
 		running.inside.take(event, {
-			order: kind => this.#parts.companion.requests.write(encodeSandboxControl(kind, running.seq)),
-			started: startNs => {
-				// The time for the building of the sandbox is over.
-				running.stopWatching();
-				running.stopWatching = this.#watch(running.request.timeoutNs);
-				this.#started(running, startNs);
+			order: kind => {
+				this.#parts.companion.requests.write(encodeSandboxControl(kind, running.seq));
+				if (kind === 'release') {
+					// The time for the building of the sandbox is over.
+					running.stopWatching();
+					running.stopWatching = this.#watch(running.request.timeoutNs);
+				}
 			},
+			started: startNs => this.#started(running, startNs),
 			chunk: chunk => takeChunk(running, chunk),
 			ended: (facts, isGone) => this.#ended(running, facts, isGone),
 			settle: outcome => this.#settle(running, outcome),

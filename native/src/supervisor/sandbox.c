@@ -20,7 +20,7 @@
 
 /* Until the first process inside speaks; from a wish to end until the namespace is killed; from there until bubblewrap is; and then until we give up. */
 #define SETUP_NS (30000 * MILLISECOND)
-#define LADDER_NS (1300 * MILLISECOND)
+#define LADDER_NS (1850 * MILLISECOND)
 #define VANISH_NS (1000 * MILLISECOND)
 #define CHECK_NS (2 * MILLISECOND)
 
