@@ -12,3 +12,8 @@ export function evidencePlace(contractPath: string, target: Target): Verificatio
 	const {root} = openRoot(contractPath);
 	return {root, verificationDir: issuePaths(root, target).verification, target};
 }
+
+/** The root of a contract path, as it stands on disk. Refuses: CACHE_ROOT_INVALID. Source: C-ROOT-1. */
+export function evidenceRoot(contractPath: string): string {
+	return openRoot(contractPath).root;
+}

@@ -5,9 +5,16 @@ import {rootOptions, runOption, targetOptions} from './shared-options.ts';
 export const evidenceCommands: readonly CommandSpec[] = [
 	{
 		path: 'evidence list',
-		summary: 'list the runs of an issue',
+		summary: 'list the runs of an issue, or without --issue those of a repository, an owner or the whole root',
 		arguments: [],
-		options: [...rootOptions, ...targetOptions, {name: 'incomplete', kind: 'flag', summary: 'list what killed runs left behind instead'}],
+		options: [
+			...rootOptions,
+			...targetOptions,
+			{name: 'result', kind: 'text', value: 'RESULT', summary: 'only those that passed, or that failed', choices: ['passed', 'failed']},
+			{name: 'commit', kind: 'text', value: 'SHA', summary: 'only those of this commit, 40 digits'},
+			{name: 'since', kind: 'text', value: 'TIME', summary: 'only those started then or later: 2026-08-01, or 2026-08-01T12:00:00Z'},
+			{name: 'incomplete', kind: 'flag', summary: 'list what killed runs left behind instead'},
+		],
 		example: 'bailiff evidence list --root /srv/bailiff --target acme/widget#7',
 		load: async () => (await import('../commands/evidence-list.ts')).evidenceList,
 	},

@@ -3,6 +3,7 @@ import {systemClock} from '../../core/clock.ts';
 import {BailiffError} from '../../core/errors.ts';
 import type {Manifest, Stop} from '../../evidence/manifest-schema.ts';
 import {createRunControl} from '../../runner/run-control.ts';
+import {type ActionsJob, actionsJobOf, announceRun, fencedFromCommands} from '../actions-job.ts';
 import {readContractPath, toAbsolute} from '../arguments.ts';
 import {openSession} from '../cache-call.ts';
 import type {CommandCall, Reply} from '../command-spec.ts';
@@ -39,10 +40,22 @@ export async function run(call: CommandCall): Promise<Reply> {
 			},
 			onEvent: event => progress?.onEvent(event),
 		});
-		return toReply(result, options);
+		const job = actionsJobOf(process.env);
+		if (job !== null) {
+			announce(job, result, options);
+		}
+
+		return toReply(result, options, job);
 	} finally {
 		clearInterval(timer);
 		signals.release();
+	}
+}
+
+/** On stderr, where a runner looks too: stdout belongs to the answer. */
+function announce(job: ActionsJob, {manifest}: RunResult, {contractPath}: RunOptions): void {
+	for (const line of announceRun(job, {contractPath, target: manifest.target, runId: manifest.run_id})) {
+		writeError(line);
 	}
 }
 
@@ -66,7 +79,7 @@ function readRunOptions({options}: CommandCall): RunOptions {
 	};
 }
 
-function toReply(result: RunResult, options: RunOptions): Reply {
+function toReply(result: RunResult, options: RunOptions, job: ActionsJob | null): Reply {
 	const {manifest, manifestSha256, artifactRoot, runDirectory} = result;
 	const tails = manifest.result === 'passed' ? [] : failingTails(manifest, runDirectory);
 	return {
@@ -87,7 +100,7 @@ function toReply(result: RunResult, options: RunOptions): Reply {
 			`manifest sha256 ${manifestSha256}`,
 			`check it: ${validateCommand(manifest, options)}`,
 		].join('\n'),
-		...(tails.length === 0 ? {} : {note: tailText(tails)}),
+		...(tails.length === 0 ? {} : {note: job === null ? tailText(tails) : fencedFromCommands(tailText(tails))}),
 	};
 }
 

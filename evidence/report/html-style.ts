@@ -2,26 +2,26 @@ const light = [
 	'#1c2024',
 	'#a3182b',
 	'#1a6b32',
-	'#7d5a00',
+	'#6f5000',
 	'#1f4fbf',
 	'#8a1f86',
 	'#0b6673',
 	'#4b535b',
-	'#5b646d',
-	'#b3261e',
-	'#1d7a3a',
-	'#8a6300',
-	'#2a5bd7',
+	'#525b64',
+	'#ab231b',
+	'#176b31',
+	'#775500',
+	'#2656cf',
 	'#9a2c96',
-	'#0e7180',
+	'#0b6673',
 	'#1c2024',
 ];
 const dark = [
-	'#9aa4ae',
-	'#ff8f8a',
+	'#aab4be',
+	'#ff9994',
 	'#7ddc95',
 	'#e8c264',
-	'#8fb6ff',
+	'#9cbeff',
 	'#ec9be8',
 	'#6fd3e0',
 	'#cfd6dd',
@@ -35,7 +35,7 @@ const dark = [
 	'#f2f5f7',
 ];
 const lightBack = ['#dde1e5', '#fbdfe0', '#dcf1e1', '#f7ecc9', '#dde7fd', '#f6e0f5', '#d6f0f3', '#e7eaed'];
-const darkBack = ['#2b3238', '#4a2426', '#1f3d29', '#44381a', '#22345a', '#432744', '#1a3d43', '#3a4249'];
+const darkBack = ['#2b3238', '#4a2426', '#1f3d29', '#44381a', '#22345a', '#432744', '#1a3d43', '#333a41'];
 
 const rules = (colors: readonly string[], backs: readonly string[]): string =>
 	[...colors.map((color, index) => `.f${index}{color:${color}}`), ...[...backs, ...backs].map((color, index) => `.b${index}{background:${color}}`)].join('');

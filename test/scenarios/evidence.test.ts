@@ -71,3 +71,43 @@ test('an output that was changed is not shown', async t => {
 	writeFileSync(path.join(verification, example.runId, 'output/000.log'), 'other');
 	t.not((await runCli([...show, '--output', command?.id ?? ''])).exitCode, 0);
 });
+
+test('evidence list filters by result, commit and time, and lists many issues where none is named', async t => {
+	const {flags} = await rootWithRun(t);
+	const list = async (...args: string[]): Promise<unknown> => (await runCli(['evidence', 'list', ...flags, ...args, '--json'])).json()['runs'];
+	const found = [{target: {owner: 'acme', repository: 'widget', issue: 7}, run_id: example.runId, result: 'failed'}];
+	for (const args of [
+		['--result', 'failed'],
+		['--commit', example.sha],
+		['--since', '2026-08-01'],
+		['--since', '2026-08-01T12:00:00Z'],
+	]) {
+		t.like(await list(...args), found, args.join(' '));
+	}
+
+	for (const args of [
+		['--result', 'passed'],
+		['--commit', '0'.repeat(40)],
+		['--since', '2026-08-01T12:00:00.001Z'],
+	]) {
+		t.deepEqual(await list(...args), [], args.join(' '));
+	}
+
+	const root = flags.slice(0, 2);
+	for (const args of [[], ['--owner', 'acme'], ['--owner', 'acme', '--repository', 'widget']]) {
+		const many = await runCli(['evidence', 'list', ...root, ...args]);
+		t.is(many.exitCode, 0, many.stderr);
+		t.regex(many.stdout, new RegExp(`${example.runId} {2}acme/widget#7\n$`));
+	}
+
+	t.is((await runCli(['evidence', 'list', ...root, '--owner', 'nobody'])).stdout, 'no runs\n');
+	for (const args of [
+		['--since', 'yesterday'],
+		['--since', '2026-13-01'],
+		['--commit', 'abc'],
+		['--repository', 'widget'],
+		['--result', 'green'],
+	]) {
+		t.is((await runCli(['evidence', 'list', ...(args[0] === '--repository' ? root : flags), ...args])).exitCode, 2, args.join(' '));
+	}
+});
