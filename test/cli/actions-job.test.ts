@@ -24,7 +24,7 @@ for (const [annotation, line] of [
 }
 
 test('fencedFromCommands() uses a word that nobody can know', t => {
-	const [first = '', second = ''] = [fencedFromCommands('::error::x'), fencedFromCommands('::error::x')];
+	const [first, second] = [fencedFromCommands('::error::x'), fencedFromCommands('::error::x')] as const;
 	t.not(first, second);
 	t.regex(first, /^::stop-commands::([\da-f]{32})\n::error::x\n::\1::$/);
 });

@@ -1,6 +1,8 @@
 import test from 'ava';
-import fc from 'fast-check';
+import {assert, integer, property, string} from 'fast-check';
 import {excerptOf, halfBytesFor} from '../../../evidence/report/excerpt.ts';
+
+const isValid = (part: Buffer): boolean => part.equals(Buffer.from(part.toString()));
 
 test('excerptOf() keeps all of an output that both ends would cover', t => {
 	t.deepEqual(excerptOf(Buffer.from('abcdef'), 3), {head: Buffer.from('abcdef'), tail: Buffer.alloc(0), omittedBytes: 0});
@@ -8,11 +10,10 @@ test('excerptOf() keeps all of an output that both ends would cover', t => {
 });
 
 test('excerptOf() never cuts a character of UTF-8 apart', t => {
-	fc.assert(
-		fc.property(fc.string({unit: 'binary', maxLength: 60}), fc.integer({min: 4, max: 20}), (text, halfBytes) => {
+	assert(
+		property(string({unit: 'binary', maxLength: 60}), integer({min: 4, max: 20}), (text, halfBytes) => {
 			const bytes = Buffer.from(text.toWellFormed());
 			const {head, tail, omittedBytes} = excerptOf(bytes, halfBytes);
-			const isValid = (part: Buffer): boolean => part.equals(Buffer.from(part.toString()));
 			return isValid(head) && isValid(tail) && head.length + omittedBytes + tail.length === bytes.length && head.length <= Math.max(halfBytes, bytes.length);
 		}),
 	);

@@ -1,5 +1,5 @@
 import test from 'ava';
-import fc from 'fast-check';
+import {array, assert, constantFrom, oneof, property, uint8Array} from 'fast-check';
 import {plainTerminalText, terminalText} from '../../../evidence/report/terminal-text.ts';
 
 const cases: ReadonlyArray<readonly [title: string, output: string | Buffer, shown: string]> = [
@@ -51,12 +51,12 @@ test('terminalText() marks what stands for a character', t => {
 });
 
 test('plainTerminalText() never lets a character through that steers a terminal, whatever the bytes', t => {
-	const pieces = fc.constantFrom('\u001b[', '\u001b]', '\u001b', '\u009b', '\u0007', '\r', '\b', 'm', 'K', ';', '31', '\u202e', '\n', 'a', '\ud83d');
-	fc.assert(
-		fc.property(
-			fc.oneof(
-				fc.array(pieces).map(parts => Buffer.from(parts.join(''))),
-				fc.uint8Array().map(bytes => Buffer.from(bytes)),
+	const pieces = constantFrom('\u001b[', '\u001b]', '\u001b', '\u009b', '\u0007', '\r', '\b', 'm', 'K', ';', '31', '\u202e', '\n', 'a', '\ud83d');
+	assert(
+		property(
+			oneof(
+				array(pieces).map(parts => Buffer.from(parts.join(''))),
+				uint8Array().map(bytes => Buffer.from(bytes)),
 			),
 			bytes => {
 				t.notRegex(plainTerminalText(bytes), /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/);
