@@ -64,24 +64,33 @@ async function killOnce(ground: MirrorGround, victim: 'bailiff' | 'git'): Promis
 		return `${verb}, bailiff killed`;
 	}
 
-	const killed = child.exitCode === null ? killGitOf(child.pid ?? 0) : 'nobody';
+	let killed = false;
+	while (child.exitCode === null && !killed) {
+		killed = killGitOf(child.pid ?? 0);
+		await sleep(1);
+	}
+
 	await ended;
-	return `${verb}, ${killed} killed`;
+	if (!killed && child.exitCode !== 0) {
+		throw new Error(`${verb} ended with ${child.exitCode ?? 'a signal'} although nobody was killed`);
+	}
+
+	return `${verb}, ${killed ? 'git' : 'nobody'} killed`;
 }
 
 /** Kills one child of this very process; git alone is ever among them. */
-function killGitOf(pid: number): string {
+function killGitOf(pid: number): boolean {
 	const children = childrenOf(pid).filter(child => commandOf(child) === 'git');
 	const victim = children[Math.floor(Math.random() * children.length)];
 	if (victim === undefined) {
-		return 'nobody';
+		return false;
 	}
 
 	try {
 		process.kill(victim, 'SIGKILL');
-		return 'git';
+		return true;
 	} catch {
-		return 'nobody';
+		return false;
 	}
 }
 
