@@ -1,10 +1,16 @@
-import {type AdvertisedRefs, type Git, type Repository, zeroTerminated} from '../../cache/index.ts';
+import {type AdvertisedRefs, type Git, type Repository, readLinkFile, zeroTerminated} from '../../cache/index.ts';
 import {BailiffError} from '../../core/errors.ts';
 
 const maxRefsBytes = 64 * 1024 * 1024;
 
 /** The object format of a bare repository. Refuses: CACHE_GIT_ codes. */
 export async function readObjectFormat(git: Git, gitDir: string): Promise<Repository['objectFormat']> {
+	// Only an extension in its own config makes it another one: a plain config is answered without a process, twice in every sync (C-PERF-1).
+	const config = readLinkFile(`${gitDir}/config`);
+	if (config !== null && !/extensions|include/i.test(config)) {
+		return 'sha1';
+	}
+
 	const {stdout} = await git.run({command: ['rev-parse', '--show-object-format'], gitDir, maxOutputBytes: 1000});
 	const format = stdout.toString('latin1').trim();
 	return format === 'sha1' || format === 'sha256' ? format : 'unknown';
