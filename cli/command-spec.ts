@@ -9,6 +9,8 @@ export type Reply = {
 	readonly json: {readonly [key: string]: JsonValue};
 	/** For stdout without --json. A string is escaped for terminals where it is written; bytes are written as they are. */
 	readonly text: string | Uint8Array;
+	/** The command wrote its answer itself, while it still worked: nothing more goes to stdout, and the note to stderr also with --json. */
+	readonly isAnswered?: true;
 	/** For stderr without --json: what a person needs beside the answer. */
 	readonly note?: string;
 };

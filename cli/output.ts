@@ -10,7 +10,7 @@ import {type ExitCode, exitCodeOf, exitCodes, isBailiffError} from './exit-codes
  * Source: design.md, "Command line".
  */
 export function writeReply(reply: Reply, isJson: boolean): number {
-	if (isJson) {
+	if (isJson && reply.isAnswered !== true) {
 		writeJson(reply.json);
 		return reply.exitCode;
 	}
@@ -103,7 +103,8 @@ function describe(error: BailiffError): string {
 	return `bailiff: ${error.code}: ${error.message}${hint}`;
 }
 
-function writeJson(value: JsonValue): void {
+/** Writes the one object of `--json` to stdout, on one line. */
+export function writeJson(value: JsonValue): void {
 	process.stdout.write(`${visibleJson(JSON.stringify(value))}\n`);
 }
 

@@ -92,6 +92,24 @@ export type NativeParts = {
 	readonly hasAccessList: (path: string) => boolean;
 	/** C-TRUST-1: who the group with this number is. */
 	readonly groupMembers: (gid: number) => GroupMembers;
+	/** BR-2: a new listening socket (0600, non-blocking) under this name in an opened directory, however long its path. EADDRINUSE where the name is taken. */
+	readonly listenUnix: (directoryFd: number, name: string) => number;
+	/** BR-2: a connection to it (non-blocking). ECONNREFUSED where nobody listens any more, EAGAIN where too many wait. */
+	readonly connectUnix: (directoryFd: number, name: string) => number;
+	/** Two connected ends (non-blocking). */
+	readonly socketPair: () => readonly [number, number];
+	/** The next connection of a listening socket, or null. */
+	readonly acceptSocket: (fd: number) => number | null;
+	/** BR-2: whose process made the other end (SO_PEERCRED). */
+	readonly peerUid: (fd: number) => number;
+	/** BR-3: sends bytes, with the first of them a copy of a descriptor (-1: none); returns how many went. EAGAIN where the other end does not read. */
+	readonly sendBytes: (fd: number, bytes: Uint8Array, passedFd: number) => number;
+	/** BR-3: what is there to read, at most 64 KiB; null: nothing; no bytes: the other end is closed. `descriptor` (-1: none) is the caller's. */
+	readonly receiveBytes: (fd: number) => {readonly bytes: Buffer; readonly descriptor: number} | null;
+	/** Ends a connection in both directions; whoever waits for it is woken. */
+	readonly shutdownSocket: (fd: number) => void;
+	/** Those of the descriptors that can be read at once or are closed; none when the time is over. They must stay open meanwhile. */
+	readonly waitReadable: (fds: readonly number[], timeoutMs: number) => Promise<readonly number[]>;
 };
 
 /** As native/src/addon/module.c exports it. */
@@ -102,7 +120,7 @@ type Addon = Omit<NativeParts, 'scan' | 'scanByTable' | 'resourceBound' | 'openN
 	readonly openNoLinks: (path: string, flags: number, mode: number, forceChain: boolean) => number;
 };
 
-const addonVersion = 3;
+const addonVersion = 4;
 const addonFunctions = [
 	'scan',
 	'setSubreaper',
@@ -118,6 +136,15 @@ const addonFunctions = [
 	'syncFilesystem',
 	'hasAccessList',
 	'groupMembers',
+	'listenUnix',
+	'connectUnix',
+	'socketPair',
+	'acceptSocket',
+	'peerUid',
+	'sendBytes',
+	'receiveBytes',
+	'shutdownSocket',
+	'waitReadable',
 ] as const satisfies readonly (keyof Addon)[];
 
 /** The built native parts lie beside the compiled module: build/native. */

@@ -22,3 +22,11 @@ export const runOption: OptionSpec = {name: 'run', kind: 'text', value: 'ID', su
 
 /** The role that a command acts in (authority.md section 2). */
 export const profileOption: OptionSpec = {name: 'profile', kind: 'directory', value: 'DIR', summary: 'the role, and the authority that it speaks to'};
+
+/** The lease that a command works under (BR-7). */
+export const handleOption: OptionSpec = {
+	name: 'handle',
+	kind: 'file',
+	value: 'FILE',
+	summary: 'work under the lease of this broker handle; no issue lock is taken',
+};

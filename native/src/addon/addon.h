@@ -55,4 +55,17 @@ napi_value has_access_list(napi_env env, napi_callback_info info);
 /* groups.c: who a group really is (C-TRUST-1). */
 napi_value group_members(napi_env env, napi_callback_info info);
 
+/* sockets.c: Unix sockets, who is at their other end, and descriptors as messages (BR-2, BR-3). */
+napi_value listen_unix(napi_env env, napi_callback_info info);
+napi_value connect_unix(napi_env env, napi_callback_info info);
+napi_value socket_pair(napi_env env, napi_callback_info info);
+napi_value accept_socket(napi_env env, napi_callback_info info);
+napi_value peer_uid(napi_env env, napi_callback_info info);
+napi_value send_bytes(napi_env env, napi_callback_info info);
+napi_value receive_bytes(napi_env env, napi_callback_info info);
+napi_value shutdown_socket(napi_env env, napi_callback_info info);
+
+/* readiness.c: waiting for descriptors without stopping JavaScript. */
+napi_value wait_readable(napi_env env, napi_callback_info info);
+
 #endif

@@ -2,7 +2,7 @@
 #include "addon.h"
 
 /* Raised whenever a function changes, so that a stale build is told apart from a missing one (R-MECH-6). */
-enum { ADDON_VERSION = 3 };
+enum { ADDON_VERSION = 4 };
 
 static const struct {
 	const char *name;
@@ -22,6 +22,15 @@ static const struct {
 	{"syncFilesystem", sync_filesystem},
 	{"hasAccessList", has_access_list},
 	{"groupMembers", group_members},
+	{"listenUnix", listen_unix},
+	{"connectUnix", connect_unix},
+	{"socketPair", socket_pair},
+	{"acceptSocket", accept_socket},
+	{"peerUid", peer_uid},
+	{"sendBytes", send_bytes},
+	{"receiveBytes", receive_bytes},
+	{"shutdownSocket", shutdown_socket},
+	{"waitReadable", wait_readable},
 };
 
 NAPI_MODULE_INIT() {
