@@ -23,6 +23,7 @@ export async function probeRunner(): Promise<Probe[]> {
 		await probeSupervisor(),
 		probeProcMount(readText('/proc/self/mountinfo') ?? ''),
 		probeChildrenFile(),
+		probeSshKeygen(['/usr/local/bin/ssh-keygen', '/usr/bin/ssh-keygen', '/bin/ssh-keygen'].find(isProgram) ?? null),
 		probePs(['/usr/local/bin/ps', '/usr/bin/ps', '/bin/ps'].find(isProgram) ?? null),
 	];
 }
@@ -60,6 +61,13 @@ export function probeProcMount(mountInfo: string): Probe {
 export function probePs(program: string | null): Probe {
 	const mend = 'install procps; until then the descendants of a supervisor that hangs are found by the native addon alone';
 	return program === null ? wanting('ps', 'warn', {seen: 'not found', mend}) : sound('ps', program);
+}
+
+/** ssh-keygen is there: it signs attestations. */
+export function probeSshKeygen(program: string | null): Probe {
+	return program === null
+		? wanting('ssh-keygen', 'warn', {seen: 'not found', mend: 'install openssh-client; until then evidence cannot be signed or its signatures verified'})
+		: sound('ssh-keygen', program);
 }
 
 function probeAddon(): {readonly probe: Probe; readonly parts: NativeParts | null} {

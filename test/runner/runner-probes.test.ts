@@ -1,5 +1,5 @@
 import test from 'ava';
-import {probeNode, probePlatform, probeProcMount, probePs, probeRunner} from '../../runner/runner-probes.ts';
+import {probeNode, probePlatform, probeProcMount, probePs, probeRunner, probeSshKeygen} from '../../runner/runner-probes.ts';
 
 for (const [version, state] of [
 	['20.19.0', 'ok'],
@@ -33,6 +33,9 @@ test('a missing ps is a warning with its mend, another system a failure', t => {
 	t.is(probePs(null).state, 'warn');
 	t.regex(probePs(null).mend ?? '', /procps/);
 	t.is(probePs('/usr/bin/ps').state, 'ok');
+	t.is(probeSshKeygen(null).state, 'warn');
+	t.regex(probeSshKeygen(null).mend ?? '', /openssh-client/);
+	t.is(probeSshKeygen('/usr/bin/ssh-keygen').state, 'ok');
 	t.is(probePlatform('darwin', 'arm64').state, 'fail');
 	t.is(probePlatform('linux', 'arm64').state, 'ok');
 });

@@ -222,6 +222,25 @@ print("end")`;
 		t.not(bound?.exit_code, 0);
 	});
 
+	test(`${as} whoever makes himself root of a nested namespace still gets nowhere`, async t => {
+		const world = createWorld(userId, 'checkout', visibleParent());
+		t.teardown(world.remove);
+		const outside = path.join(world.base, 'outside');
+		writeFileSync(outside, 'before');
+		copyFileSync(fixture('nested-attempts.py'), path.join(world.facts.checkout, 'attempts.py'));
+		own(world);
+		const commands = [{argv: ['/usr/bin/python3', 'attempts.py'], env: {OUTSIDE: outside}}];
+		const [told] = await runSandboxed(world, {commands, sandbox: {mode: 'required', nested: true}});
+		const {unshare, setgroups, 'uid map': uidMap, 'gid map': gidMap, 'private mount': privateMount, ...rest} = JSON.parse(told?.output ?? '{}');
+		t.deepEqual([unshare, setgroups, uidMap, gidMap, privateMount], ['ok', 'ok', 'ok', 'ok', 'ok'], 'the attempts start as root of a namespace');
+		t.deepEqual(
+			Object.entries(rest).filter(([, answer]) => answer === 'ok'),
+			[],
+		);
+		t.is(Object.keys(rest).length, 11);
+		t.is(readFileSync(outside, 'utf8'), 'before');
+	});
+
 	test(`${as} exit 137, death by KILL, a memory hog and a crowd end each in its own way`, async t => {
 		const world = createWorld(userId);
 		t.teardown(world.remove);
