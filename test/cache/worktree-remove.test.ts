@@ -29,7 +29,7 @@ test('C-RM-3, C-RM-4: what the authority has may go; evidence stays; the place i
 	t.deepEqual(report.evidence, {runs: 1, runtime: 0, kept: true});
 	t.deepEqual(readdirSync(paths.issue), ['verification']);
 	t.deepEqual(
-		readdirSync(`${paths.mirror}`).filter(name => name === 'worktrees'),
+		readdirSync(paths.mirror).filter(name => name === 'worktrees'),
 		[],
 	);
 	isRefused(t, await removeWorktree({...request, deliveredBranch: 'issue-7'}), 'CACHE_WORKTREE_ABSENT');

@@ -98,7 +98,7 @@ test('C-REUSE-2: an issue whose body changed is shown with both snapshots, the n
 	isRefused(t, unapproved, 'CACHE_ISSUE_DRIFT');
 	const details = unapproved.problems[0]?.details ?? {};
 	t.deepEqual(details['acceptance_criteria'], ['- [ ] counts words', '- [x] counts lines']);
-	t.regex(String(details['commits']), /rests on the old body/);
+	t.regex(JSON.stringify(details['commits']), /rests on the old body/);
 	t.like(details, {old: {body_sha256: unapproved.issue.drift?.old.body_sha256}, new: {body_sha256: unapproved.issue.body_sha256}});
 	t.regex(unapproved.problems[0]?.remedy ?? '', /worktree renew .*--expect-state-sha256 [0-9a-f]{64}/);
 	// A fresh approval alone does not hide the drift.
