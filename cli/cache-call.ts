@@ -1,7 +1,7 @@
 import {type CacheReport, type MirrorRequest, openGit, readProfile} from '../cache/index.ts';
 import {systemClock} from '../core/clock.ts';
 import {BailiffError} from '../core/errors.ts';
-import type {RepositoryName} from '../core/ids.ts';
+import {checkRepositoryName, type RepositoryName} from '../core/ids.ts';
 import {parseRepositoryName, readContractPath, readLockWait, toAbsolute} from './arguments.ts';
 import {openAuthority} from './authority.ts';
 import {CacheProgress} from './cache-progress.ts';
@@ -55,7 +55,7 @@ function readRepositoryNames({options}: CommandCall): readonly RepositoryName[] 
 	const owner = options.text('owner');
 	const repository = options.text('repository');
 	if (targets.length === 0 && owner !== null && repository !== null) {
-		return [parseRepositoryName(`${owner}/${repository}`)];
+		return [checkRepositoryName({owner, repository})];
 	}
 
 	if (targets.length === 0 || owner !== null || repository !== null) {

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import test from 'ava';
-import {parseTarget, readContractPath, readTarget, toAbsolute} from '../../cli/arguments.ts';
+import {parseRepositoryName, parseTarget, readContractPath, readTarget, toAbsolute} from '../../cli/arguments.ts';
 import {OptionValues} from '../../cli/option-values.ts';
 import type {ErrorCode} from '../../core/errors.ts';
 
@@ -54,4 +54,13 @@ for (const [title, values, code] of [
 test('toAbsolute() starts from where the caller stands', t => {
 	t.is(toAbsolute('x/../y'), path.resolve('y'));
 	t.is(toAbsolute('/x'), '/x');
+});
+
+test('parseRepositoryName() reads owner/repository and nothing else', t => {
+	t.deepEqual(parseRepositoryName('acme/widget'), {owner: 'acme', repository: 'widget'});
+	for (const text of ['acme', 'acme/widget#7', 'acme/a/b', '/widget', 'acme/', '']) {
+		t.throws(() => parseRepositoryName(text), {code: 'CLI_USAGE'}, text);
+	}
+
+	t.throws(() => parseRepositoryName('.acme/widget'), {code: 'CORE_ID_OWNER'});
 });
