@@ -159,6 +159,15 @@ class OpenTenancy implements Tenancy {
 	}
 }
 
+/** For a command that learns of its role only later. Refuses: CACHE_BROKER_DENIED. Source: BR-7. */
+export function requireLeaseRole(lease: Tenancy, role: string): void {
+	if (lease.role !== role) {
+		throw new BailiffError('CACHE_BROKER_DENIED', `the lease is for role ${lease.role}, and this work is that of ${role}: use the profile of that role`, {
+			details: {lease_role: lease.role, role},
+		});
+	}
+}
+
 function checkHandle(client: BrokerClient, root: string, {target, role}: TenancyRequest): void {
 	const {handle, file} = client;
 	const differing = [

@@ -18,7 +18,7 @@ export {type Base, type BaseQuestion, type BaseRelation, type BaseSource, choose
 export {bootstrapMirror} from './bootstrap.ts';
 export {type BrokerOptions, type BrokerReady, serveBroker} from './broker.ts';
 export {BrokerClient} from './broker-client.ts';
-export {brokerRolePattern} from './broker-handle.ts';
+export {brokerRolePattern, readHandle} from './broker-handle.ts';
 export {probeLock} from './broker-probe.ts';
 export {type BrokerQuestion, brokerLimits, probedResources} from './broker-protocol.ts';
 export type {LeaseEnd} from './broker-server.ts';
@@ -32,6 +32,7 @@ export {type Git, type GitAnswer, type GitOptions, type GitRequest, openGit} fro
 export {type CheckoutPlace, locateCheckout, readLinkFile} from './git-directory.ts';
 export {zeroTerminated} from './git-output.ts';
 export {contractSuffix, type IssuePaths, issuePaths, type RepositoryPaths, type RootPaths, repositoryPaths, rootPaths, runDirectory} from './layout.ts';
+export type {LeaseOpener} from './leased-work.ts';
 export {FileLock, type LockKind, type LockWait} from './lock.ts';
 export type {LockHolder} from './lock-holders.ts';
 export {descriptorsOf, type HeldLock, LockSession} from './lock-session.ts';

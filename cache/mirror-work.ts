@@ -4,6 +4,7 @@ import type {RepositoryName} from '../core/ids.ts';
 import {type AuthoritySession, type AuthorityState, identityOf, readAuthorityState} from './authority-state.ts';
 import type {Git} from './git-command.ts';
 import {type RepositoryPaths, repositoryPaths} from './layout.ts';
+import {type LeaseOpener, underLease} from './leased-work.ts';
 import type {LockWait} from './lock.ts';
 import {type HeldLock, LockSession} from './lock-session.ts';
 import type {LeaseLocks} from './lock-source.ts';
@@ -24,8 +25,8 @@ export type MirrorRequest = {
 	readonly clock?: Clock;
 	readonly signal?: AbortSignal;
 	readonly onStep?: (step: MirrorStep) => void;
-	/** A broker's lease on an issue of this repository, under which the command then works (BR-7). */
-	readonly lease?: LeaseLocks;
+	/** Opens a broker's lease on an issue of this repository, under which the command then works (BR-7). */
+	readonly openLease?: LeaseOpener;
 };
 
 /** A request at work: places, locks and report. */
@@ -33,6 +34,8 @@ export type MirrorWork = {
 	readonly request: MirrorRequest;
 	readonly paths: RepositoryPaths;
 	readonly locks: LockSession;
+	/** The lease that the locks come from, where there is one. */
+	readonly lease: LeaseLocks | undefined;
 	readonly draft: ReportDraft;
 };
 
@@ -46,12 +49,14 @@ export async function workOnMirror(request: MirrorRequest, draft: ReportDraft, w
 	draft.cache.path = paths.mirror;
 	return reportOn(draft, async () => {
 		openRoot(request.contractPath);
-		const locks = new LockSession(paths, request.lease);
-		try {
-			return await work({request, paths, locks, draft});
-		} finally {
-			await locks.release();
-		}
+		return underLease(request, async (leased, lease) => {
+			const locks = new LockSession(paths, lease);
+			try {
+				return await work({request: leased, paths, locks, lease, draft});
+			} finally {
+				await locks.release();
+			}
+		});
 	});
 }
 
@@ -83,9 +88,9 @@ export async function requireAuthorityFor(work: MirrorWork): Promise<AuthoritySt
 }
 
 /** Takes the repository lock, alone or inside the outer one that the caller holds. Refuses: CACHE_LOCK_ codes. Source: C-SYNC-1. */
-export async function takeRepositoryLock({request, locks, draft}: MirrorWork): Promise<HeldLock> {
-	if (request.lease !== undefined) {
-		await locks.issue(request.lease.issueLock);
+export async function takeRepositoryLock({request, locks, lease, draft}: MirrorWork): Promise<HeldLock> {
+	if (lease !== undefined) {
+		await locks.issue(lease.issueLock);
 		draft.locks.push('issue');
 	}
 

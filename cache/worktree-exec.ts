@@ -67,7 +67,13 @@ export async function execInWorktree(request: ExecRequest): Promise<ExecResult> 
 			descriptors: descriptorsOf(lock),
 			stdout: request.stdout,
 			umask: 0o022,
-			...(request.onStarted === undefined ? {} : {onStarted: request.onStarted}),
+			onStarted: signal => {
+				// The lease was lost: somebody else may hold the issue from now on.
+				work.request.signal?.addEventListener('abort', () => {
+					signal('SIGTERM');
+				});
+				request.onStarted?.(signal);
+			},
 		});
 		requireStarted(request, end);
 		lock.assertHeld();

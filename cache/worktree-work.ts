@@ -5,9 +5,9 @@ import type {Target} from '../core/ids.ts';
 import {type AuthoritySession, type AuthorityState, identityOf, readAuthorityState} from './authority-state.ts';
 import type {Git} from './git-command.ts';
 import {type IssuePaths, issuePaths} from './layout.ts';
+import {type LeaseOpener, underLease} from './leased-work.ts';
 import type {LockWait} from './lock.ts';
 import {type HeldLock, LockSession} from './lock-session.ts';
-import type {LeaseLocks} from './lock-source.ts';
 import {type MirrorState, readMirrorState, requireMirrorPlace} from './mirror-check.ts';
 import {type ReportStatus, reportOn} from './report.ts';
 import {openRoot, rootOf} from './root.ts';
@@ -31,8 +31,8 @@ export type WorktreeRequest = {
 	readonly clock?: Clock;
 	readonly signal?: AbortSignal;
 	readonly onStep?: (step: WorktreeStep) => void;
-	/** A broker's lease on this issue, under which the command then works (BR-7). */
-	readonly lease?: LeaseLocks;
+	/** Opens a broker's lease on this issue, under which the command then works (BR-7). */
+	readonly openLease?: LeaseOpener;
 };
 
 /** A request at work: places, locks and report. */
@@ -56,12 +56,14 @@ export async function workOnWorktree(command: string, request: WorktreeRequest, 
 	const draft = new WorktreeDraft(command, request.target, paths);
 	return reportOn(draft, async () => {
 		openRoot(request.contractPath);
-		const locks = new LockSession(paths, request.lease);
-		try {
-			return await work({request, paths, locks, draft});
-		} finally {
-			await locks.release();
-		}
+		return underLease(request, async (leased, lease) => {
+			const locks = new LockSession(paths, lease);
+			try {
+				return await work({request: leased, paths, locks, draft});
+			} finally {
+				await locks.release();
+			}
+		});
 	});
 }
 

@@ -7,6 +7,7 @@ import {openAuthority} from './authority.ts';
 import {CacheProgress} from './cache-progress.ts';
 import {replyOfReports} from './cache-reply.ts';
 import type {CommandCall, Reply} from './command-spec.ts';
+import {readLease} from './lease.ts';
 import {stderrStream} from './output.ts';
 import {terminalSink} from './progress.ts';
 import {withInterrupts} from './work-signals.ts';
@@ -35,6 +36,7 @@ export async function onMirrors(call: CommandCall, command: (request: MirrorRequ
 				clock: systemClock,
 				wait: readLockWait(options),
 				onStep: step => progress?.step(name, step),
+				...readLease(options, {contractPath, target: name, role: () => (profile === null ? null : readProfile(toAbsolute(profile)).role)}),
 				...(profile === null ? {} : {openAuthority: async () => openSession(toAbsolute(profile), git)}),
 			});
 			progress?.end(name, report.status);

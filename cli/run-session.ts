@@ -1,9 +1,11 @@
 import path from 'node:path';
 import type {AuthoritySession} from '../cache/authority-state.ts';
+import {openTenancy, requireLeaseRole, type Tenancy} from '../cache/broker-tenancy.ts';
 import {openCanonicalPlace, profileNeeded} from '../cache/canonical-place.ts';
 import {openCheckout} from '../cache/checkout-check.ts';
 import {type Git, openGit} from '../cache/git-command.ts';
 import {locateCheckout} from '../cache/git-directory.ts';
+import type {IssuePaths} from '../cache/layout.ts';
 import type {LockWait} from '../cache/lock.ts';
 import {openRunPlace, type RunPlace} from '../cache/run-place.ts';
 import {BailiffError} from '../core/errors.ts';
@@ -11,7 +13,7 @@ import type {Target} from '../core/ids.ts';
 import {KnownValues} from '../evidence/known-values.ts';
 import {parsePlan, planLimits} from '../evidence/plan.ts';
 import {readSensitiveFile} from '../evidence/sensitive-file.ts';
-import type {RunControl} from '../runner/run-control.ts';
+import {createRunControl, type RunControl} from '../runner/run-control.ts';
 import type {RunEvent} from '../runner/run-events.ts';
 import {type PublishedRun, runPlan as runInPlace} from '../runner/run-plan.ts';
 import {toAbsolute} from './arguments.ts';
@@ -33,6 +35,10 @@ export type RunOptions = {
 	readonly role?: string;
 	/** Files of values that must not appear in any output, one a line, mode 0600. */
 	readonly sensitiveFiles?: readonly string[];
+	/** Absolute path of a broker's handle: the run is made under that lease and takes no issue lock; where the lease is lost, the run ends in order. */
+	readonly handleFile?: string;
+	/** Told once where that lease is lost. */
+	readonly onLeaseLost?: (error: BailiffError) => void;
 	/** How long to wait for the issue lock; at once when absent. */
 	readonly lock?: LockWait;
 	/** By which a caller interrupts the run. */
@@ -63,7 +69,9 @@ export async function runPlan(options: RunOptions): Promise<RunResult> {
 	const plan = parsePlan(planBytes);
 	const known = new KnownValues((options.sensitiveFiles ?? []).flatMap(file => readSensitiveFile(toAbsolute(file))));
 	const git = await openGit();
-	const {paths, lock, checkout, role} = await openPlace(options, plan, git);
+	const control = options.control ?? createRunControl();
+	const lease = await openLease(options, plan, control);
+	const {paths, checkout, role, close} = await openPlace(options, {target: plan, git, lease});
 	try {
 		const check = openCheckout({git, path: checkout, isCanonical: isSamePlace(checkout, paths.checkout)});
 		const published = await runInPlace({
@@ -79,26 +87,68 @@ export async function runPlan(options: RunOptions): Promise<RunResult> {
 			},
 			role,
 			known,
-			...(options.control === undefined ? {} : {control: options.control}),
+			control,
 			...(options.onEvent === undefined ? {} : {onEvent: options.onEvent}),
 		});
 		return {...published, artifactRoot: path.relative(paths.root, published.runDirectory)};
 	} finally {
-		await lock.release();
+		await close();
 	}
 }
 
-type Place = RunPlace & {readonly checkout: string; readonly role: string | null};
+/** A lost lease ends the run in order: somebody else may work on the issue from now on. */
+async function openLease({handleFile, contractPath, role, onLeaseLost}: RunOptions, target: Target, control: RunControl): Promise<Tenancy | null> {
+	if (handleFile === undefined) {
+		return null;
+	}
 
-async function openPlace({contractPath, repoRoot, role, lock = {}, openAuthority}: RunOptions, target: Target, git: Git): Promise<Place> {
+	return openTenancy({
+		contractPath,
+		handleFile,
+		target,
+		...(role === undefined ? {} : {role}),
+		onLost: error => {
+			onLeaseLost?.(error);
+			control.interrupt('SIGTERM');
+		},
+	});
+}
+
+type Place = {readonly paths: IssuePaths; readonly checkout: string; readonly role: string | null; readonly close: () => Promise<void>};
+type PlaceGround = {readonly target: Target; readonly git: Git; readonly lease: Tenancy | null};
+
+async function openPlace(options: RunOptions, ground: PlaceGround): Promise<Place> {
+	const {lease} = ground;
+	try {
+		const {lock, ...place} = await takePlace(options, ground);
+		const close = async (): Promise<void> => {
+			await lock.release();
+			lease?.close();
+		};
+		return {...place, close};
+	} catch (error) {
+		lease?.close();
+		throw error;
+	}
+}
+
+async function takePlace(
+	{contractPath, repoRoot, role, lock = {}, openAuthority}: RunOptions,
+	{target, git, lease}: PlaceGround,
+): Promise<RunPlace & {readonly checkout: string; readonly role: string | null}> {
+	const under = lease === null ? {} : {lease};
 	if (repoRoot !== undefined) {
-		return {...(await openRunPlace({contractPath, target}, lock)), checkout: repoRoot, role: role ?? null};
+		return {...(await openRunPlace({contractPath, target, ...under}, lock)), checkout: repoRoot, role: role ?? null};
 	}
 
 	if (openAuthority === undefined) {
 		throw profileNeeded();
 	}
 
-	const place = await openCanonicalPlace({contractPath, target, git, openAuthority: async () => openAuthority(git)}, lock);
+	const place = await openCanonicalPlace({contractPath, target, git, openAuthority: async () => openAuthority(git), ...under}, lock);
+	if (lease !== null) {
+		requireLeaseRole(lease, place.role);
+	}
+
 	return {...place, checkout: place.paths.checkout, role: role ?? place.role};
 }

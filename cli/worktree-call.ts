@@ -1,8 +1,9 @@
-import {openGit, type WorktreeReport, type WorktreeRequest, type WorktreeStep} from '../cache/index.ts';
+import {openGit, readProfile, type WorktreeReport, type WorktreeRequest, type WorktreeStep} from '../cache/index.ts';
 import {systemClock} from '../core/clock.ts';
 import {readContractPath, readLockWait, readTarget, toAbsolute} from './arguments.ts';
 import {openSession} from './cache-call.ts';
 import type {CommandCall, Reply} from './command-spec.ts';
+import {readLease} from './lease.ts';
 import {writeError} from './output.ts';
 import {withInterrupts} from './work-signals.ts';
 import {replyOfWorktree} from './worktree-reply.ts';
@@ -27,9 +28,12 @@ export async function onWorktree(call: CommandCall, command: (request: WorktreeR
 export async function readWorktreeRequest({options, isJson}: CommandCall, signal: AbortSignal): Promise<WorktreeRequest> {
 	const git = await openGit();
 	const profile = options.text('profile');
+	const contractPath = readContractPath(options);
+	const target = readTarget(options);
 	return {
-		contractPath: readContractPath(options),
-		target: readTarget(options),
+		contractPath,
+		target,
+		...readLease(options, {contractPath, target, role: () => (profile === null ? null : readProfile(toAbsolute(profile)).role)}),
 		git,
 		signal,
 		clock: systemClock,

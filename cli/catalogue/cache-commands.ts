@@ -1,5 +1,5 @@
 import type {CommandSpec, OptionSpec} from '../command-spec.ts';
-import {profileOption, rootOptions} from './shared-options.ts';
+import {handleOption, profileOption, rootOptions} from './shared-options.ts';
 
 const mirrorOptions: readonly OptionSpec[] = [
 	...rootOptions,
@@ -24,7 +24,7 @@ export const cacheCommands: readonly CommandSpec[] = [
 		path: 'cache sync',
 		summary: 'bring mirrors to the state of their authority, and prove it',
 		arguments: [],
-		options: [...mirrorOptions, neededProfile, lockOption],
+		options: [...mirrorOptions, neededProfile, lockOption, handleOption],
 		example: 'bailiff cache sync --root /srv/bailiff --profile ~/roles/impl-agent --target acme/widget --target acme/gadget',
 		load: async () => (await import('../commands/cache-sync.ts')).cacheSync,
 	},

@@ -1,5 +1,5 @@
 import type {CommandSpec, OptionSpec} from '../command-spec.ts';
-import {profileOption, repoRootOption, rootOptions, runOption, targetOptions} from './shared-options.ts';
+import {handleOption, profileOption, repoRootOption, rootOptions, runOption, targetOptions} from './shared-options.ts';
 
 /** The exact flags of E-READ-2. */
 const archiveOptions: readonly OptionSpec[] = [
@@ -57,6 +57,7 @@ export const runCommands: readonly CommandSpec[] = [
 				isRepeatable: true,
 			},
 			{name: 'lock-timeout', kind: 'seconds', value: 'SECONDS', summary: 'how long to wait for the issue lock (default: refuse at once)'},
+			handleOption,
 		],
 		example: 'bailiff run --root /srv/bailiff --repo-root /src/widget --plan /tmp/plan.json',
 		load: async () => (await import('../commands/run.ts')).run,

@@ -1,5 +1,5 @@
 import type {CommandSpec, OptionSpec} from '../command-spec.ts';
-import {profileOption, rootOptions, targetOptions} from './shared-options.ts';
+import {handleOption, profileOption, rootOptions, targetOptions} from './shared-options.ts';
 
 const neededProfile: OptionSpec = {...profileOption, isRequired: true};
 const lockOption: OptionSpec = {name: 'lock-timeout', kind: 'seconds', value: 'SECONDS', summary: 'how long to wait for a lock (default: refuse at once)'};
@@ -17,6 +17,7 @@ export const worktreeCommands: readonly CommandSpec[] = [
 			...base,
 			neededProfile,
 			lockOption,
+			handleOption,
 			{name: 'base', kind: 'text', value: 'SHA', summary: 'the base, where default branch and approval differ'},
 			{name: 'base-source', kind: 'text', value: 'SOURCE', summary: 'who vouches for it', choices: ['default-branch', 'discovery']},
 		],
@@ -27,7 +28,7 @@ export const worktreeCommands: readonly CommandSpec[] = [
 		path: 'worktree resume',
 		summary: 'prove that the worktree may be gone on with, as it is',
 		arguments: [],
-		options: [...base, neededProfile, lockOption],
+		options: [...base, neededProfile, lockOption, handleOption],
 		example: `bailiff worktree resume ${withProfile}`,
 		load: async () => (await import('../commands/worktree-resume.ts')).worktreeResume,
 	},
@@ -38,8 +39,9 @@ export const worktreeCommands: readonly CommandSpec[] = [
 		options: [
 			...base,
 			profileOption,
-			{name: 'record', kind: 'text', value: 'LABEL', summary: 'also write it into the runtime that --run-id names, as status-LABEL.json'},
+			{name: 'record', kind: 'text', value: 'LABEL', summary: 'also write it into the runtime that --run-id or --handle names, as status-LABEL.json'},
 			{name: 'run-id', kind: 'text', value: 'ID', summary: 'the workflow whose runtime is meant'},
+			{...handleOption, summary: 'the lease whose runtime is meant'},
 		],
 		example: `bailiff worktree status ${onIssue}`,
 		load: async () => (await import('../commands/worktree-status.ts')).worktreeStatus,
@@ -64,7 +66,13 @@ export const worktreeCommands: readonly CommandSpec[] = [
 		path: 'worktree exec',
 		summary: 'run a command in the worktree, under the lock of its issue, with its author',
 		arguments: [{name: 'COMMAND...', kind: 'text', summary: 'the command and its arguments, after --'}],
-		options: [...base, neededProfile, lockOption, {name: 'run-id', kind: 'text', value: 'ID', summary: 'whose runtime the records go to (default: a new one)'}],
+		options: [
+			...base,
+			neededProfile,
+			lockOption,
+			handleOption,
+			{name: 'run-id', kind: 'text', value: 'ID', summary: 'whose runtime the records go to (default: that of the lease, or a new one)'},
+		],
 		example: `bailiff worktree exec ${withProfile} -- git commit -am "Count words"`,
 		load: async () => (await import('../commands/worktree-exec.ts')).worktreeExec,
 	},
@@ -76,6 +84,7 @@ export const worktreeCommands: readonly CommandSpec[] = [
 			...base,
 			neededProfile,
 			lockOption,
+			handleOption,
 			{name: 'expect-state-sha256', kind: 'text', value: 'H', summary: 'digest of state.json as it was looked at', isRequired: true},
 		],
 		example: `bailiff worktree renew ${withProfile} --expect-state-sha256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08`,
@@ -89,6 +98,7 @@ export const worktreeCommands: readonly CommandSpec[] = [
 			...base,
 			neededProfile,
 			lockOption,
+			handleOption,
 			{name: 'delivered-branch', kind: 'text', value: 'B', summary: 'the branch that the authority has HEAD on'},
 			{name: 'discard', kind: 'text', value: 'HEAD_SHA', summary: 'the exact head whose commits may be lost'},
 			{name: 'drop-ignored', kind: 'flag', summary: 'ignored files may be lost, too'},

@@ -21,13 +21,14 @@ export async function run(call: CommandCall): Promise<Reply> {
 	const options = readRunOptions(call);
 	const progress = call.isJson ? null : new Progress(terminalSink(stderrStream(), process.env), systemClock);
 	const control = createRunControl();
-	const signals = leadSignals(control, line => {
+	const say = (line: string): void => {
 		if (progress === null) {
 			writeError(`bailiff: ${line}`);
 		} else {
 			progress.say(`bailiff: ${line}`);
 		}
-	});
+	};
+	const signals = leadSignals(control, say);
 	const timer = setInterval(() => progress?.tick(), redrawMs).unref();
 	try {
 		const result = await runPlan({
@@ -39,6 +40,7 @@ export async function run(call: CommandCall): Promise<Reply> {
 				onWait: ({path, timeoutMs}) => progress?.say(`waiting up to ${timeoutMs / 1000} s for the issue lock ${path}`),
 			},
 			onEvent: event => progress?.onEvent(event),
+			onLeaseLost: ({message}) => say(`${message}: ending the run in order`),
 		});
 		const job = actionsJobOf(process.env);
 		if (job !== null) {
@@ -64,6 +66,7 @@ function readRunOptions({options}: CommandCall): RunOptions {
 	const role = options.text('role');
 	const repoRoot = options.text('repoRoot');
 	const profile = options.text('profile');
+	const handle = options.text('handle');
 	if (repoRoot === null && profile === null) {
 		throw new BailiffError('CLI_USAGE', 'give --repo-root CHECKOUT, or --profile DIR: then the worktree of the plan’s target is taken');
 	}
@@ -74,6 +77,7 @@ function readRunOptions({options}: CommandCall): RunOptions {
 		...(profile === null ? {} : {openAuthority: async git => openSession(toAbsolute(profile), git)}),
 		planFile: options.required('plan'),
 		sensitiveFiles: options.list('sensitiveFile'),
+		...(handle === null ? {} : {handleFile: toAbsolute(handle)}),
 		...(runId === null ? {} : {runId}),
 		...(role === null ? {} : {role}),
 	};

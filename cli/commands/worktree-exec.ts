@@ -4,6 +4,7 @@ import {BailiffError} from '../../core/errors.ts';
 import {toAbsolute} from '../arguments.ts';
 import {exitCodeOfReport} from '../cache-reply.ts';
 import type {CommandCall, Reply} from '../command-spec.ts';
+import {readWorkflowId} from '../lease.ts';
 import {readWorktreeRequest} from '../worktree-call.ts';
 import {replyOfWorktree} from '../worktree-reply.ts';
 
@@ -13,7 +14,7 @@ const interrupts = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 export async function worktreeExec(call: CommandCall): Promise<Reply> {
 	const {options} = call;
 	const profile = readProfile(toAbsolute(options.required('profile')));
-	const runId = options.text('runId');
+	const runId = readWorkflowId(options);
 	return withForwarding(async ({abort, onStarted}) => {
 		const {openAuthority: _unasked, ...request} = await readWorktreeRequest(call, abort);
 		const result = await execInWorktree({
