@@ -1,5 +1,5 @@
 import {randomBytes} from 'node:crypto';
-import {mkdirSync, readFileSync, rmdirSync, writeFileSync} from 'node:fs';
+import {existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync} from 'node:fs';
 import path from 'node:path';
 import {setTimeout as sleep} from 'node:timers/promises';
 import {spawnProgram} from '../spawn.ts';
@@ -180,7 +180,31 @@ function makeFirst(source: CgroupSource, controller: Controller): Group | null {
 	return {version: 'cgroup1', directory, membership: `/${path.relative(place.mount, directory)}`, controllers: [controller]};
 }
 
+/** What runners that were killed have left: a group is removed by the kernel only when nobody is in it. */
+function sweep(parent: string): void {
+	const stale = namesIn(parent).filter(name => {
+		const pid = /^bailiff-(\d+)-[0-9a-f]{8}$/.exec(name)?.[1];
+		return pid !== undefined && !existsSync(`/proc/${pid}`);
+	});
+	for (const name of stale) {
+		try {
+			rmdirSync(path.join(parent, name));
+		} catch {
+			// Somebody is in it still, or another run was quicker.
+		}
+	}
+}
+
+function namesIn(directory: string): string[] {
+	try {
+		return readdirSync(directory);
+	} catch {
+		return [];
+	}
+}
+
 function makeBelow(mount: string, own: string): string | null {
+	sweep(path.join(mount, own));
 	const directory = path.join(mount, own, `bailiff-${process.pid}-${randomBytes(4).toString('hex')}`);
 	try {
 		mkdirSync(directory);

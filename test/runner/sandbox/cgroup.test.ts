@@ -1,6 +1,6 @@
-import {spawn} from 'node:child_process';
+import {spawn, spawnSync} from 'node:child_process';
 import {once} from 'node:events';
-import {existsSync, readFileSync, writeFileSync} from 'node:fs';
+import {existsSync, mkdirSync, readFileSync, writeFileSync} from 'node:fs';
 import path from 'node:path';
 import test from 'ava';
 import {openRunCgroup} from '../../../runner/sandbox/cgroup.ts';
@@ -38,6 +38,26 @@ test.serial('a process that joined is bound by the limits, and the groups are go
 
 	t.true(await group.remove());
 	t.true(directories.every(directory => !existsSync(directory)));
+});
+
+test.serial('groups that killed runners left are swept up, and only those', async t => {
+	const first = await openRunCgroup();
+	const [file] = first.joinFiles;
+	if (file === undefined) {
+		t.log('no cgroup can be written here');
+		t.true(await first.remove());
+		return;
+	}
+
+	const parent = path.dirname(path.dirname(file));
+	const dead = spawnSync('/bin/true').pid;
+	const stale = path.join(parent, `bailiff-${dead}-00000000`);
+	mkdirSync(stale);
+	const second = await openRunCgroup();
+	t.false(existsSync(stale));
+	t.true(existsSync(path.dirname(file)), 'a group of a living runner stays');
+	t.true(await second.remove());
+	t.true(await first.remove());
 });
 
 test.serial('where nothing is mounted nothing is claimed', async t => {
