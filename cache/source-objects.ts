@@ -21,39 +21,54 @@ export function openSourceObjects(git: Git, gitDir: string): SourcePacker {
 	};
 }
 
+/** Objects in a bare repository of their own, which `close` removes. */
+export type UnpackedSource = {readonly objects: SourceObjects; readonly close: () => void};
+
 /**
- * Lends the objects of a git pack, unpacked into a bare repository of its own that is removed afterwards.
+ * The objects of a git pack.
  *
- * Refuses: CACHE_GIT_FAILED for a pack that is none, CACHE_WRITE_FAILED. Source: E-READ-5, E-EXP-2.
+ * Refuses: CACHE_GIT_FAILED for a pack that is none. Source: E-READ-5, E-EXP-2.
  */
-export async function withSourcePack<T>(git: Git, pack: Buffer, use: (objects: SourceObjects) => Promise<T>): Promise<T> {
-	const limit = `--max-input-size=${maxPackBytes}`;
-	return withScratchRepository(git, async scratch => {
-		await git.run({command: ['index-pack', '--stdin', '--threads=1', limit], gitDir: scratch, input: pack, maxOutputBytes: 4096});
-		return use(openSourceObjects(git, scratch));
-	});
+export async function unpackSourcePack(git: Git, pack: Buffer): Promise<UnpackedSource> {
+	const command = ['index-pack', '--stdin', '--threads=1', `--max-input-size=${maxPackBytes}`];
+	return unpack(git, async gitDir => git.run({command, gitDir, input: pack, maxOutputBytes: 4096}));
 }
 
-/** The same for a git bundle, as `git bundle create` writes it. Refuses as withSourcePack. Source: E-READ-5. */
-export async function withSourceBundle<T>(git: Git, bundle: Buffer, use: (objects: SourceObjects) => Promise<T>): Promise<T> {
-	return withScratchRepository(git, async scratch => {
-		const file = path.join(scratch, 'source.bundle');
+/** The objects of a git bundle, as `git bundle create` writes it. Refuses as unpackSourcePack. Source: E-READ-5. */
+export async function unpackSourceBundle(git: Git, bundle: Buffer): Promise<UnpackedSource> {
+	// Only what is asked for is taken, and by its bytes: what else is wrong with an old history does not matter here.
+	const config: GitRequest['config'] = [['transfer.fsckObjects', 'false']];
+	return unpack(git, async gitDir => {
+		const file = path.join(gitDir, 'source.bundle');
 		writeFileSync(file, bundle, {mode: 0o600, flag: 'wx'});
-		// Only what is asked for is taken, and by its bytes: what else is wrong with an old history does not matter here.
-		const config: GitRequest['config'] = [['transfer.fsckObjects', 'false']];
-		await git.run({command: ['bundle', 'unbundle', file], gitDir: scratch, config});
-		return use(openSourceObjects(git, scratch));
+		return git.run({command: ['bundle', 'unbundle', file], gitDir, config});
 	});
 }
 
-async function withScratchRepository<T>(git: Git, use: (gitDir: string) => Promise<T>): Promise<T> {
+/** Lends the objects of a git pack. Refuses as unpackSourcePack. Source: E-EXP-2. */
+export async function withSourcePack<T>(git: Git, pack: Buffer, use: (objects: SourceObjects) => Promise<T>): Promise<T> {
+	const source = await unpackSourcePack(git, pack);
+	try {
+		return await use(source.objects);
+	} finally {
+		source.close();
+	}
+}
+
+async function unpack(git: Git, fill: (gitDir: string) => Promise<unknown>): Promise<UnpackedSource> {
 	const directory = realpathSync(mkdtempSync(path.join(tmpdir(), 'bailiff-source-')));
+	const close = (): void => {
+		rmSync(directory, {recursive: true, force: true});
+	};
+
 	try {
 		const gitDir = path.join(directory, 'source.git');
 		await git.run({command: ['init', '--bare', '--quiet', '--template=', gitDir], gitDir: null});
-		return await use(gitDir);
-	} finally {
-		rmSync(directory, {recursive: true, force: true});
+		await fill(gitDir);
+		return {objects: openSourceObjects(git, gitDir), close};
+	} catch (error) {
+		close();
+		throw error;
 	}
 }
 

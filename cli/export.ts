@@ -1,4 +1,3 @@
-import {realpathSync} from 'node:fs';
 import path from 'node:path';
 import {readPlace} from '../cache/checkout-state.ts';
 import {type Git, openGit} from '../cache/git-command.ts';
@@ -6,8 +5,7 @@ import {repositoryPaths} from '../cache/layout.ts';
 import {openRunPlace} from '../cache/run-place.ts';
 import {openSourceObjects, withSourcePack} from '../cache/source-objects.ts';
 import {storePrimitives} from '../cache/store-primitives.ts';
-import {BailiffError, errnoOf} from '../core/errors.ts';
-import {fileRefusal} from '../core/file-fault.ts';
+import {BailiffError} from '../core/errors.ts';
 import type {Target} from '../core/ids.ts';
 import {openBundle} from '../evidence/bundle.ts';
 import {exportRun as exportEvidence, receiptPathOf} from '../evidence/export.ts';
@@ -16,6 +14,7 @@ import {type Imported, importBundle} from '../evidence/receive.ts';
 import {verifyBundle} from '../evidence/verified-bundle.ts';
 import {evidencePlace} from './evidence-place.ts';
 import {isInside} from './first-plan/toolchain.ts';
+import {realPlace} from './real-place.ts';
 
 /** Which run to export, and where to. */
 export type ExportOptions = {
@@ -87,14 +86,5 @@ export async function receiveBundle(options: ReceiveOptions): Promise<Imported> 
 		}
 	} finally {
 		bundle.close();
-	}
-}
-
-/** The place with every link above its last part resolved, since the caller named it. Refuses: CORE_FILE_UNREADABLE. */
-function realPlace(place: string): string {
-	try {
-		return path.join(realpathSync(path.dirname(place)), path.basename(place));
-	} catch (error) {
-		throw fileRefusal(errnoOf(error) === 'ENOENT' ? 'missing' : 'unreadable', path.dirname(place), {cause: error});
 	}
 }

@@ -33,6 +33,20 @@ export const evidenceCommands: readonly CommandSpec[] = [
 		load: async () => (await import('../commands/evidence-show.ts')).evidenceShow,
 	},
 	{
+		path: 'evidence inspect',
+		summary: 'bind the source of a run to git objects, without a checkout; what cannot be bound is named',
+		arguments: [],
+		options: [
+			...rootOptions,
+			...targetOptions,
+			runOption,
+			{name: 'mirror', kind: 'directory', value: 'DIR', summary: 'a bare repository (default: the mirror of the root, else the source of a received run)'},
+			{name: 'bundle', kind: 'file', value: 'BUNDLE', summary: 'a git bundle, or an export'},
+		],
+		example: 'bailiff evidence inspect --root /srv/bailiff --target acme/widget#7 --run 20260801-120000-4f2a9c1e',
+		load: async () => (await import('../commands/evidence-inspect.ts')).evidenceInspect,
+	},
+	{
 		path: 'evidence export',
 		summary: 'write one run as a BagIt bundle that another user or host can check, and a receipt beside it',
 		arguments: [],
