@@ -74,6 +74,9 @@ export async function spawnProgram(request: ProgramRequest): Promise<ProgramResu
 		end();
 	}, request.timeoutMs);
 	request.signal?.addEventListener('abort', end);
+	if (request.signal?.aborted === true) {
+		end();
+	}
 
 	try {
 		const result = await subprocess;

@@ -1,4 +1,4 @@
-import {mkdirSync} from 'node:fs';
+import {mkdirSync, renameSync} from 'node:fs';
 import test, {type ExecutionContext} from 'ava';
 
 import {type IssuePaths, issuePaths} from '../../cache/layout.ts';
@@ -7,7 +7,7 @@ import {type HeldLock, LockSession} from '../../cache/lock-session.ts';
 import {codeOf, refusalLater} from '../helpers/refusal.ts';
 import {temporaryDirectory} from '../helpers/temporary-directory.ts';
 
-type Step = 'bootstrap' | 'issue' | 'repository';
+type Step = 'bootstrap' | 'staging' | 'issue' | 'repository';
 
 function place(t: ExecutionContext): IssuePaths {
 	const paths = issuePaths(temporaryDirectory(t), {owner: 'acme', repository: 'widget', issue: 7});
@@ -19,10 +19,17 @@ function place(t: ExecutionContext): IssuePaths {
 function session(t: ExecutionContext, paths: IssuePaths): (step: Step) => Promise<HeldLock> {
 	const locks = new LockSession(paths);
 	t.teardown(() => locks.release());
-	return step => (step === 'issue' ? locks.issue(paths.issueLock) : locks[step]());
+	const stagingLock = `${paths.owner}/staging.lock`;
+	return step => (step === 'issue' ? locks.issue(paths.issueLock) : step === 'staging' ? locks.staging(stagingLock) : locks[step]());
 }
 
-for (const steps of [['bootstrap', 'repository'], ['issue', 'repository'], ['repository']] as const) {
+for (const steps of [
+	['bootstrap', 'repository'],
+	['bootstrap', 'staging'],
+	['bootstrap', 'staging', 'repository'],
+	['issue', 'repository'],
+	['repository'],
+] as const) {
 	test(`${steps.join(' then ')} is allowed`, async t => {
 		const take = session(t, place(t));
 		for (const step of steps) {
@@ -41,6 +48,8 @@ for (const [first, second] of [
 	['issue', 'issue'],
 	['repository', 'repository'],
 	['bootstrap', 'bootstrap'],
+	['issue', 'staging'],
+	['repository', 'staging'],
 ] as const) {
 	test(`${first} then ${second} is refused by the code, and the first lock stays`, async t => {
 		const take = session(t, place(t));
@@ -49,6 +58,29 @@ for (const [first, second] of [
 		lock.assertHeld();
 	});
 }
+
+test('a staging lock is never taken alone', async t => {
+	t.is((await refusalLater(() => session(t, place(t))('staging')))?.code, 'CACHE_LOCK_ORDER');
+});
+
+test('a lock follows its file to where a publication renamed it, and to no other', async t => {
+	const paths = place(t);
+	const locks = new LockSession(paths);
+	t.teardown(() => locks.release());
+	await locks.bootstrap();
+	const lock = await locks.staging(`${paths.owner}/staging.lock`);
+	renameSync(lock.path, paths.repositoryLock);
+	t.is(
+		codeOf(() => {
+			lock.assertHeld();
+		}),
+		'CACHE_LOCK_REPLACED',
+	);
+	lock.moveTo(paths.repositoryLock);
+	lock.assertHeld();
+	t.is(lock.path, paths.repositoryLock);
+	t.is((await refusalLater(() => FileLock.acquire(paths.repositoryLock)))?.code, 'CACHE_LOCK_BUSY');
+});
 
 test('another issue of the same repository is refused while one is held', async t => {
 	const paths = place(t);

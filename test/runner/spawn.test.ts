@@ -107,3 +107,18 @@ function isRunning(pid: number): boolean {
 		return false;
 	}
 }
+
+test('spawnProgram() gives the program a mask of its own and keeps ours', async t => {
+	const before = process.umask();
+	t.is((await run('umask', {umask: 0o077})).stdout.toString().trim(), '0077');
+	t.is(process.umask(), before);
+});
+
+test('spawnProgram() ends the whole group when its signal is aborted', async t => {
+	const controller = new AbortController();
+	const running = run('trap "" TERM; sleep 60 & echo started; wait', {signal: controller.signal});
+	controller.abort();
+	const result = await running;
+	t.not(result.signal, null);
+	t.false(result.didTimeOut);
+});
