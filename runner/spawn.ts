@@ -42,6 +42,9 @@ export type ProgramResult = {
 	readonly startErrno: string | null;
 };
 
+/** How long after KILL a program's pipes may stay open. */
+const closeAfterKillMs = 500;
+
 /** The processes that this module started and that were not reaped yet: whoever else is a child of ours was adopted (R-MECH-4). */
 const startedPids = new Set<number>();
 
@@ -53,7 +56,8 @@ export function isStartedHere(pid: number): boolean {
 /**
  * Runs one program in its own session and process group and collects what it wrote.
  *
- * Limits: past `timeoutMs`, or past a byte limit, the group gets TERM and after `graceMs` KILL.
+ * Limits: past `timeoutMs`, or past a byte limit, the group gets TERM and after `graceMs` KILL. Whoever left the group and keeps a pipe open is not
+ * waited for: half a second after KILL the pipes are closed on this side, and what came until then is the answer.
  */
 export async function spawnProgram(request: ProgramRequest): Promise<ProgramResult> {
 	// Loaded on first use: execa alone costs more than the rest of bailiff's start (R-PERF-5).
@@ -63,10 +67,15 @@ export async function spawnProgram(request: ProgramRequest): Promise<ProgramResu
 	noteStarted(pid);
 	let didTimeOut = false;
 	let killTimer: NodeJS.Timeout | undefined;
+	let closeTimer: NodeJS.Timeout | undefined;
 	const end = (): void => {
 		killGroup(pid, 'SIGTERM');
 		killTimer ??= setTimeout(() => {
 			killGroup(pid, 'SIGKILL');
+			closeTimer = setTimeout(() => {
+				subprocess.stdout?.destroy();
+				subprocess.stderr?.destroy();
+			}, closeAfterKillMs);
 		}, request.graceMs);
 	};
 	const timer = setTimeout(() => {
@@ -84,6 +93,7 @@ export async function spawnProgram(request: ProgramRequest): Promise<ProgramResu
 	} finally {
 		clearTimeout(timer);
 		clearTimeout(killTimer);
+		clearTimeout(closeTimer);
 		request.signal?.removeEventListener('abort', end);
 		startedPids.delete(pid ?? 0);
 	}
@@ -278,9 +288,7 @@ function killGroup(pid: number | undefined, signal: 'SIGTERM' | 'SIGKILL'): void
 
 	try {
 		process.kill(-pid, signal);
-	} catch (error) {
-		if (errnoOf(error) !== 'ESRCH') {
-			throw error;
-		}
+	} catch {
+		// Nobody of it is left (ESRCH), or it runs as somebody else by now (EPERM): in both cases its own end is waited for.
 	}
 }

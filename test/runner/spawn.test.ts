@@ -1,6 +1,7 @@
 import {closeSync, openSync, readFileSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
+import {setTimeout as sleep} from 'node:timers/promises';
 import test from 'ava';
 import {type ProgramRequest, spawnProgram} from '../../runner/spawn.ts';
 
@@ -92,6 +93,21 @@ test('spawnProgram() ends a whole group that ignores TERM', async t => {
 	const child = Number(result.stdout.toString());
 	t.true(child > 1);
 	t.false(isRunning(child));
+});
+
+test('spawnProgram() does not wait for whoever left the group and keeps its pipes open', async t => {
+	const keeper = new AbortController();
+	const result = await Promise.race([
+		run('echo before; setsid sh -c "echo \\$\\$; exec sleep 60" & sleep 0.2; exit 0', {timeoutMs: 1000}),
+		sleep(20_000, null, {signal: keeper.signal}),
+	]);
+	keeper.abort();
+	t.truthy(result);
+	t.true(result?.didTimeOut);
+	t.is(result?.exitCode, 0);
+	const [first, pid] = result?.stdout.toString().split('\n') ?? [];
+	t.is(first, 'before');
+	process.kill(Number(pid), 'SIGKILL');
 });
 
 test('spawnProgram() names why a program did not start', async t => {
