@@ -65,6 +65,7 @@ export const exitCodeByErrorCode: Readonly<Record<ErrorCode, ExitCode>> = {
 	EVIDENCE_WRITE_FAILED: uncertain,
 	RUN_CHECKOUT_DIRTY: refused,
 	RUN_EXECUTABLE_MISSING: refused,
+	RUN_HOME_FAILED: refused,
 	RUN_NATIVE_MISSING: refused,
 	RUN_SANDBOX_ALIAS: refused,
 	RUN_SANDBOX_FILTER: refused,

@@ -2,6 +2,7 @@ import {chmodSync, closeSync, constants, fstatSync, lstatSync, mkdirSync, mkdtem
 import {tmpdir} from 'node:os';
 import path from 'node:path';
 import type {Clock} from '../core/clock.ts';
+import {BailiffError, errnoOf} from '../core/errors.ts';
 import type {NativeParts} from '../native/index.ts';
 
 /** The private HOME and TMPDIR of one run (R-START-1). */
@@ -15,17 +16,26 @@ const settleMs = 60_000;
  * Makes an empty pair of directories (0700) outside the checkout and outside the evidence, and clears away what killed runs of this user left.
  * `remove` deletes both and says whether nothing was left; what a command made unreadable is opened up first, links are never followed.
  *
- * A run holds a lock on its directory: only one whose lock is free, so that its bailiff is gone, is a leftover. Source: R-START-1.
+ * A run holds a lock on its directory: only one whose lock is free, so that its bailiff is gone, is a leftover.
+ * Refuses: RUN_HOME_FAILED where the temporary directory of this machine cannot be written. Source: R-START-1.
  */
 export function createPrivateHome(native: Pick<NativeParts, 'tryLock'>, clock: Clock): PrivateHome {
 	sweepLeftovers(native, clock);
-	const base = mkdtempSync(path.join(tmpdir(), prefix));
-	const descriptor = openDirectory(base);
-	native.tryLock(descriptor);
+	const base = making(() => mkdtempSync(path.join(tmpdir(), prefix)));
 	const home = path.join(base, 'home');
 	const tmp = path.join(base, 'tmp');
-	mkdirSync(home, 0o700);
-	mkdirSync(tmp, 0o700);
+	const descriptor = making(() => {
+		try {
+			mkdirSync(home, 0o700);
+			mkdirSync(tmp, 0o700);
+			const opened = openDirectory(base);
+			native.tryLock(opened);
+			return opened;
+		} catch (error) {
+			removeTree(base);
+			throw error;
+		}
+	});
 	return {
 		home,
 		tmp,
@@ -36,18 +46,39 @@ export function createPrivateHome(native: Pick<NativeParts, 'tryLock'>, clock: C
 	};
 }
 
+function making<Made>(make: () => Made): Made {
+	try {
+		return make();
+	} catch (error) {
+		const errno = errnoOf(error);
+		throw new BailiffError(
+			'RUN_HOME_FAILED',
+			`the private directories of the run cannot be made in ${JSON.stringify(tmpdir())} (${errno ?? 'no errno'}): make room there, or name another directory in TMPDIR`,
+			{cause: error, details: {directory: tmpdir(), errno}},
+		);
+	}
+}
+
 function openDirectory(directory: string): number {
 	return openSync(directory, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
 }
 
 function sweepLeftovers(native: Pick<NativeParts, 'tryLock'>, clock: Clock): void {
-	const names = readdirSync(tmpdir()).filter(name => name.startsWith(prefix));
-	for (const name of names) {
+	for (const name of listTemporary().filter(one => one.startsWith(prefix))) {
 		try {
 			sweepLeftover(path.join(tmpdir(), name), native, clock);
 		} catch {
 			// Not ours, or another run is clearing it away at this moment.
 		}
+	}
+}
+
+/** What cannot be listed is not swept; whether it can be written shows at once. */
+function listTemporary(): string[] {
+	try {
+		return readdirSync(tmpdir());
+	} catch {
+		return [];
 	}
 }
 

@@ -5,6 +5,7 @@ import test from 'ava';
 import {systemClock} from '../../core/clock.ts';
 import {loadNative} from '../../native/index.ts';
 import {createPrivateHome} from '../../runner/private-home.ts';
+import {refusalOf} from '../helpers/refusal.ts';
 
 test('home and temporary directory are new, empty and private, and are gone after removal', t => {
 	const home = createPrivateHome(loadNative(), systemClock);
@@ -51,6 +52,27 @@ test('what is too young to be judged stays', t => {
 	t.true(home.remove());
 	rmdirSync(young);
 });
+
+for (const [what, place] of [
+	['is not there', '/nonexistent/temporary'],
+	['is no directory', '/dev/null'],
+	['takes no new entries', '/proc'],
+] as const) {
+	test.serial(`a temporary directory that ${what} refuses the run by name`, t => {
+		const before = process.env['TMPDIR'];
+		process.env['TMPDIR'] = place;
+		t.teardown(() => {
+			if (before === undefined) {
+				delete process.env['TMPDIR'];
+			} else {
+				process.env['TMPDIR'] = before;
+			}
+		});
+		const refusal = refusalOf(() => createPrivateHome(loadNative(), systemClock));
+		t.is(refusal?.code, 'RUN_HOME_FAILED');
+		t.is(refusal?.details['directory'], place);
+	});
+}
 
 function createdBeside(directory: string): string | undefined {
 	return readdirSync(os.tmpdir()).find(name => directory.startsWith(path.join(os.tmpdir(), name)));
