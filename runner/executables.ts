@@ -115,5 +115,5 @@ function digestFile(file: string): string | null {
 
 function recordedPath(file: string, checkout: string): string {
 	const relative = path.relative(checkout, file);
-	return relative.startsWith('..') || path.isAbsolute(relative) ? file : relative;
+	return relative === '..' || relative.startsWith('../') ? file : relative;
 }

@@ -45,6 +45,12 @@ test('an absolute path inside the checkout is recorded relative to it', t => {
 	t.deepEqual(find(path.join(checkout, 'sub/gradlew')), {program: path.join(checkout, 'sub/gradlew'), recordedPath: 'sub/gradlew', sha256: sha256Hex(script)});
 });
 
+test('a directory whose name begins with two dots lies inside the checkout, too', t => {
+	mkdirSync(path.join(checkout, '..tools'));
+	writeFileSync(path.join(checkout, '..tools', 'tool'), script, {mode: 0o755});
+	t.deepEqual(find('./..tools/tool'), {program: './..tools/tool', recordedPath: '..tools/tool', sha256: sha256Hex(script)});
+});
+
 const failures = [
 	['a program that lies only in the cwd is not found by its name', 'git', 'ENOENT'],
 	['a name that exists nowhere is ENOENT', 'no-such-program', 'ENOENT'],
