@@ -34,7 +34,7 @@ export {
 	type Trigger,
 } from './manifest-schema.ts';
 export {outputPaths} from './output-paths.ts';
-export {parsePlan, planLimits, type ResolvedCommand, type ResolvedLimits, type ResolvedPlan, type ResolvedSandbox, resolvePlan} from './plan.ts';
+export {containmentOf, parsePlan, planLimits, type ResolvedCommand, type ResolvedLimits, type ResolvedPlan, type ResolvedSandbox, resolvePlan} from './plan.ts';
 export {defaultPath, type Layer, type Limits, type Plan, type PlanCommand, planDecimalKeys, planSchema, type SandboxProfile} from './plan-schema.ts';
 export {scanPlan} from './plan-secrets.ts';
 export type {SourceReader, StorePrimitives} from './ports.ts';
@@ -47,6 +47,7 @@ export {secretRuleSet} from './secret-rules.ts';
 export {findSecrets, type ScannedOutput, type SecretHit, scanOutput} from './secret-scan.ts';
 export {readSensitiveFile} from './sensitive-file.ts';
 export {type OutputChoice, readRunOutput, type ShownCommand, type ShownOutput, type ShownRun, showRun} from './show.ts';
+export {mayContinueAfter} from './stop-rules.ts';
 export {type IncompleteRun, listIncomplete, RunStage, type StoredFile} from './store.ts';
 export {type ValidateAnswer, type ValidateRequest, validateRun} from './validate.ts';
 export {validateArchivedV2} from './validate-archived-v2.ts';

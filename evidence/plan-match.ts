@@ -1,6 +1,6 @@
 import type {CommandRecord, Manifest} from './manifest-schema.ts';
 import {outputPaths} from './output-paths.ts';
-import type {ResolvedCommand, ResolvedPlan} from './plan.ts';
+import {containmentOf, type ResolvedCommand, type ResolvedPlan} from './plan.ts';
 import type {Problem} from './problems.ts';
 
 type Fault = {readonly pointer: string; readonly message: string};
@@ -48,8 +48,8 @@ function environmentFaults({environment, commands}: Manifest, plan: ResolvedPlan
 		faults.push({pointer: '/environment/sandbox/tool', message: 'the tool is named where a sandbox was used, and only there'});
 	}
 
-	if (environment.containment === 'pid-namespace' && commands.some(command => command.sandbox === null)) {
-		faults.push({pointer: '/environment/containment', message: 'a command without a sandbox is contained by descent only'});
+	if (environment.containment !== containmentOf(plan)) {
+		faults.push({pointer: '/environment/containment', message: `the weakest of the plan's commands makes this ${containmentOf(plan)}`});
 	}
 
 	return faults;

@@ -117,6 +117,11 @@ export function resolvePlan(plan: Plan): ResolvedPlan {
 	};
 }
 
+/** The weakest containment of a plan's commands (shapes.ts: environment.containment): one command without a sandbox shows in the whole run. Source: S-PLAN-2. */
+export function containmentOf(plan: Pick<ResolvedPlan, 'sandboxMode'>): 'descent' | 'pid-namespace' {
+	return plan.sandboxMode === 'required' ? 'pid-namespace' : 'descent';
+}
+
 function planInvalid(problems: readonly Problem[]): BailiffError {
 	const shown = problems.slice(0, 10).map(({pointer, message}) => `${pointer === '' ? 'the plan' : pointer}: ${message}`);
 	const more = problems.length > shown.length ? [`and ${problems.length - shown.length} more`] : [];

@@ -49,11 +49,6 @@ export async function openContainment(request: ContainmentRequest, supervisor: S
 	}
 }
 
-/** The weakest containment of a plan's commands (shapes.ts: environment.containment): one command without a sandbox shows in the whole run. Source: S-PLAN-2. */
-export function weakestContainment(plan: ResolvedPlan): 'descent' | 'pid-namespace' {
-	return plan.commands.every(command => command.sandbox.mode === 'required') ? 'pid-namespace' : 'descent';
-}
-
 function readFacts(request: ContainmentRequest): SandboxFacts {
 	const {surroundings, home} = request;
 	const checkout = realpathSync(request.checkout);

@@ -3,6 +3,7 @@ import {
 	buildCommandRecord,
 	type CommandRecord,
 	type KnownValues,
+	mayContinueAfter,
 	type ResolvedCommand,
 	type ResolvedPlan,
 	type Stop,
@@ -64,7 +65,7 @@ export async function executeCommands(context: ExecutionContext): Promise<Execut
 
 		stop = step.stop;
 		drift = step.drift ?? drift;
-		if (stop !== null || (step.record !== null && !goesOn(context.plan, step.record))) {
+		if (stop !== null || (step.record !== null && !mayContinueAfter(step.record, context.plan.fail_fast))) {
 			break;
 		}
 	}
@@ -148,11 +149,6 @@ function stopAfter(context: ExecutionContext, record: CommandRecord, seen: {read
 
 	const hasDrifted = seen.drift.head !== context.plan.source_sha || seen.drift.trackedChanges > 0;
 	return hasDrifted ? {...noStop, reason: 'source_drift', command} : null;
-}
-
-/** After a failed command only a plain exit-code mismatch may go on, and only where the plan says so (R-STATUS-4). */
-function goesOn(plan: ResolvedPlan, record: CommandRecord): boolean {
-	return record.passed || (!plan.fail_fast && record.execution_status === 'completed' && record.exit_code !== null);
 }
 
 function lateStop(context: ExecutionContext, records: readonly CommandRecord[]): Stop | null {

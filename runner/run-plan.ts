@@ -6,6 +6,7 @@ import {BailiffError} from '../core/errors.ts';
 import {version} from '../core/version.ts';
 import {
 	buildManifest,
+	containmentOf,
 	findSecrets,
 	type KnownValues,
 	LedgerWriter,
@@ -21,7 +22,7 @@ import {
 	secretRuleSet,
 } from '../evidence/index.ts';
 import {loadNative} from '../native/index.ts';
-import {openContainment, type Surroundings, weakestContainment} from './containment.ts';
+import {openContainment, type Surroundings} from './containment.ts';
 import {DeferredWrites} from './deferred-writes.ts';
 import type {Executable} from './executables.ts';
 import {type Execution, executeCommands} from './execution.ts';
@@ -68,7 +69,7 @@ type Settled = {
  * Runs a plan in custody against its exact commit and publishes the evidence; a failed run is published too, as failed.
  *
  * Refuses before anything runs (exit 3): the RUN_SANDBOX_ codes, RUN_SECRET_IN_PLAN, RUN_SOURCE_MISMATCH,
- * RUN_CHECKOUT_DIRTY, RUN_EXECUTABLE_MISSING, RUN_NATIVE_MISSING, EVIDENCE_RUN_EXISTS.
+ * RUN_CHECKOUT_DIRTY, RUN_EXECUTABLE_MISSING, RUN_HOME_FAILED, RUN_NATIVE_MISSING, EVIDENCE_RUN_EXISTS.
  * Throws EVIDENCE_WRITE_FAILED when the evidence cannot be written: no run then stands under the id, unless it was only the ledger's
  * `published` line that failed, after the rename; the next run writes that line.
  * Durability: when it resolves, the run and its two ledger lines survive a power loss.
@@ -221,7 +222,7 @@ function toManifest(
 			tracked_changes_after: execution.trackedChanges,
 		},
 		producer: {version, role: request.role},
-		environment: {arch: process.arch, kernel: release(), node: process.version, containment: weakestContainment(plan), tool: facts.tool},
+		environment: {arch: process.arch, kernel: release(), node: process.version, containment: containmentOf(plan), tool: facts.tool},
 		secretRules: secretRuleSet,
 		ledger: {n: started.n, sha256: started.sha256},
 		startedWallMs: started.atMs,

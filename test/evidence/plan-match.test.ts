@@ -25,7 +25,11 @@ const otherPlans: ReadonlyArray<readonly [title: string, change: Partial<Plan>, 
 	['another repository', {repository: 'other'}, ['/target/repository']],
 	['another issue', {issue: 8}, ['/target/issue']],
 	['another commit', {source_sha: '0'.repeat(40)}, ['/source/sha']],
-	['a sandbox where none was used', {sandbox: {mode: 'required'}}, ['/environment/sandbox/mode', '/commands/0/sandbox', '/commands/1/sandbox']],
+	[
+		'a sandbox where none was used',
+		{sandbox: {mode: 'required'}},
+		['/environment/sandbox/mode', '/environment/containment', '/commands/0/sandbox', '/commands/1/sandbox'],
+	],
 ];
 
 for (const [title, change, expected] of otherPlans) {
@@ -101,7 +105,12 @@ const sandboxes: ReadonlyArray<readonly [title: string, change: Partial<SandboxR
 		{...required, limits: {open_files: 100}},
 		['/commands/0/sandbox/limits/open_files'],
 	],
-	['a sandbox although the plan turns it off', {}, plan, ['/environment/sandbox/mode', '/commands/0/sandbox', '/commands/1/sandbox']],
+	[
+		'a sandbox although the plan turns it off',
+		{},
+		plan,
+		['/environment/sandbox/mode', '/environment/containment', '/commands/0/sandbox', '/commands/1/sandbox'],
+	],
 ];
 
 for (const [title, change, asked, expected] of sandboxes) {
@@ -109,6 +118,14 @@ for (const [title, change, asked, expected] of sandboxes) {
 		t.deepEqual(pointers(sandboxed(change), resolvePlan(asked)), [...expected]);
 	});
 }
+
+test('planMatchProblems() refuses a containment that is not the weakest of the plan', t => {
+	const inside = sandboxed();
+	const expected = ['/environment/containment'];
+	t.deepEqual(pointers({...inside, environment: {...inside.environment, containment: 'descent'}}, resolvePlan(required)), expected);
+	const plain = exampleManifest();
+	t.deepEqual(pointers({...plain, environment: {...plain.environment, containment: 'pid-namespace'}, commands: []}, resolvePlan(plan)), expected);
+});
 
 test('planMatchProblems() refuses a sandbox without its tool, a tool without a sandbox, and a pid namespace that was none', t => {
 	const manifest = sandboxed();
