@@ -53,11 +53,13 @@ export function parseLedger(bytes: Uint8Array): ParsedLedger {
 		start = end + 1;
 	}
 
-	const tail = bytes.subarray(start);
+	// Behind the last LF, also where the reading gave up before it.
+	const tailStart = bytes.lastIndexOf(0x0a) + 1;
+	const tail = bytes.subarray(tailStart);
 	return {
 		entries: reading.entries,
 		runs: reading.runs,
-		torn: tail.length === 0 ? null : {offset: start, bytes: tail.length, sha256: sha256Hex(tail)},
+		torn: tail.length === 0 ? null : {offset: tailStart, bytes: tail.length, sha256: sha256Hex(tail)},
 		problems: reading.problems,
 	};
 }

@@ -1,7 +1,7 @@
 import {BailiffError} from '../core/errors.ts';
 import {fileFaultOf} from '../core/file-fault.ts';
 import {runIdProblem, type Target} from '../core/ids.ts';
-import {SafeDirectory} from '../core/safe-file.ts';
+import {closing, SafeDirectory} from '../core/safe-file.ts';
 import {ledgerLimits, type ParsedLedger, parseLedger} from './ledger-lines.ts';
 import type {ProblemList} from './problem-list.ts';
 import {enterEvidenceDirectory, evidenceModes, type FileReading, listEvidenceDirectory, readEvidenceFile} from './run-files.ts';
@@ -70,8 +70,9 @@ function openBelowRoot(place: VerificationPlace, root: string, problems: Problem
 	let here = SafeDirectory.open(root);
 	const uid = place.uid ?? Number(here.status().uid);
 	for (const [depth, component] of components.entries()) {
-		const next = depth === 0 ? enterRepositories(here, {uid, problems}) : enterEvidenceDirectory(here, component, {uid, problems, path: null});
-		here.close();
+		const next = closing(here, parent =>
+			depth === 0 ? enterRepositories(parent, {uid, problems}) : enterEvidenceDirectory(parent, component, {uid, problems, path: null}),
+		);
 		if (next === null) {
 			return null;
 		}

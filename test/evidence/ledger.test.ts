@@ -6,7 +6,7 @@ import type {Clock} from '../../core/clock.ts';
 import {sha256Hex} from '../../core/digest.ts';
 import {BailiffError} from '../../core/errors.ts';
 import {LedgerWriter} from '../../evidence/ledger.ts';
-import {parseLedger} from '../../evidence/ledger-lines.ts';
+import {ledgerLimits, parseLedger} from '../../evidence/ledger-lines.ts';
 import {type EvidenceDirectory, withEvidenceDirectory} from '../helpers/evidence-directory.ts';
 import {exampleManifest} from '../helpers/example-run.ts';
 
@@ -285,6 +285,13 @@ test('parseLedger() gives an answer for any bytes', t => {
 		t.deepEqual(parseLedger(Buffer.alloc(0)), {entries: [], runs: new Map(), torn: null, problems: []});
 		t.pass();
 	});
+});
+
+test('parseLedger() that gives up early takes no whole line for a torn tail', t => {
+	const broken = parseLedger(Buffer.from('x\n'.repeat(ledgerLimits.maxProblems + 5)));
+	t.is(broken.problems.length, ledgerLimits.maxProblems);
+	t.is(broken.torn, null);
+	t.deepEqual(parseLedger(Buffer.from(`${'x\n'.repeat(ledgerLimits.maxProblems + 5)}tail`)).torn?.bytes, 4);
 });
 
 test('parseLedger() finds a flip of any single bit of a sound ledger', t => {
