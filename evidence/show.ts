@@ -123,8 +123,7 @@ export function readRunOutput(place: VerificationPlace, runId: string, choice: O
 		const command = manifest?.commands[index];
 		const output = choice.stream === 'out' ? command?.output : command?.extra_outputs[0];
 		if (manifest === null || command === undefined || output === undefined) {
-			const what = manifest === null ? '' : `: no executed command ${JSON.stringify(choice.commandId)} with a stream ${choice.stream}`;
-			throw notFound(runId, problems, what);
+			throw manifest === null ? notFound(runId, problems) : outputNotFound(manifest, choice);
 		}
 
 		const paths = outputPaths(index);
@@ -191,10 +190,21 @@ function shownOutput({path, bytes, seen_bytes, complete, redactions}: OutputFile
 	return {path, file: `${runDirectory}/${path}`, bytes, seen_bytes, complete, redactions: redactions.length};
 }
 
-function notFound(runId: string, problems: ProblemList, what = ''): BailiffError {
+/** Says which outputs there are. */
+function outputNotFound({run_id: runId, commands}: Manifest, {commandId, stream}: OutputChoice): BailiffError {
+	const isThere = commands.some(({id}) => id === commandId);
+	const shown = commands.slice(0, 10).map(({id}) => id);
+	const executed = commands.length === 0 ? 'none' : `${shown.join(', ')}${commands.length > shown.length ? ` and ${commands.length - shown.length} more` : ''}`;
+	const why = isThere
+		? `the command ${JSON.stringify(commandId)} of the run ${runId} has no stream ${stream} of its own: both streams are in out`
+		: `the run ${runId} executed no command ${JSON.stringify(commandId)}, executed were: ${executed}`;
+	return new BailiffError('EVIDENCE_RUN_NOT_FOUND', why, {details: {run_id: runId, command: commandId, stream}});
+}
+
+function notFound(runId: string, problems: ProblemList): BailiffError {
 	const found = problems.all().map(({code, path, pointer, message}) => ({code, path, pointer, message}));
 	const first = found[0] === undefined ? '' : `: ${found[0].message}`;
-	return new BailiffError('EVIDENCE_RUN_NOT_FOUND', `there is no run ${JSON.stringify(runId)} to show${what === '' ? first : what}`, {
+	return new BailiffError('EVIDENCE_RUN_NOT_FOUND', `there is no run ${JSON.stringify(runId)} to show${first}`, {
 		details: {problems: found},
 	});
 }

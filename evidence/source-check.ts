@@ -17,11 +17,14 @@ export async function sourceProblems(source: SourceReader, named: NamedSource): 
 	const {path} = named;
 	try {
 		const {head, tree, problems} = await source.read(named.sha);
-		const found: Problem[] = [...problems];
 		if (head !== named.sha) {
-			found.push({code: 'EVIDENCE_SOURCE_HEAD', path, pointer: named.shaPointer, message: 'HEAD of the checkout is not the commit of the run'});
+			const message = `HEAD of the checkout ${head === null ? 'names no commit' : `is ${head}`}, the run was made on ${named.sha}`;
+			// Said once, with its place in the manifest. A checkout at another commit says nothing of the tree.
+			const others = problems.filter(({code}) => code !== 'EVIDENCE_SOURCE_HEAD');
+			return [...others, {code: 'EVIDENCE_SOURCE_HEAD', path, pointer: named.shaPointer, message}];
 		}
 
+		const found: Problem[] = [...problems];
 		if (named.tree !== null && tree !== named.tree) {
 			found.push({code: 'EVIDENCE_SOURCE_TREE', path, pointer: '/source/tree', message: 'the tree of that commit is another one'});
 		}

@@ -79,14 +79,15 @@ test('readRunOutput() gives the stored bytes of one command', t => {
 	t.is(readRunOutput(placeOf(copy), example.runId, {commandId: 'soak', stream: 'out'}).toString(), 'started\n');
 });
 
-for (const choice of [
-	{commandId: 'soak', stream: 'err'},
-	{commandId: 'other', stream: 'out'},
+for (const [commandId, stream, says] of [
+	['soak', 'err', /both streams are in out/],
+	['other', 'out', /executed were: unit, soak$/],
 ] as const) {
-	test(`readRunOutput() refuses ${choice.commandId} ${choice.stream}, which the run does not have`, t => {
+	test(`readRunOutput() refuses ${commandId} ${stream}, which the run does not have, and says what there is`, t => {
 		const copy = copyOf(t);
-		const error = t.throws(() => readRunOutput(placeOf(copy), example.runId, choice), {instanceOf: BailiffError});
+		const error = t.throws(() => readRunOutput(placeOf(copy), example.runId, {commandId, stream}), {instanceOf: BailiffError});
 		t.is(error?.code, 'EVIDENCE_RUN_NOT_FOUND');
+		t.regex(error?.message ?? '', says);
 	});
 }
 
