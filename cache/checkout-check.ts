@@ -1,5 +1,5 @@
 import {type Clock, systemClock} from '../core/clock.ts';
-import {BailiffError} from '../core/errors.ts';
+import {BailiffError, errnoOf} from '../core/errors.ts';
 import type {Problem, SourceReader} from '../evidence/index.ts';
 import type {CheckoutCheck} from '../runner/ports.ts';
 import {type CheckoutState, inspectCheckout, readPlace} from './checkout-state.ts';
@@ -83,7 +83,8 @@ class Checkout implements CheckoutCheck, SourceReader {
 			const moved = after === sha ? [] : [headProblem(after, sha)];
 			return {head: after, tree: state.tree, problems: [...moved, ...bytesProblems(state)]};
 		} catch (error) {
-			if (!(error instanceof BailiffError)) {
+			// A checkout that is taken away or closed meanwhile shows as the failed call's own error.
+			if (!(error instanceof Error) || (!(error instanceof BailiffError) && errnoOf(error) === null)) {
 				throw error;
 			}
 

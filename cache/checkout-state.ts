@@ -90,7 +90,9 @@ export async function readConfig(git: Git, path: string): Promise<Map<string, st
 	for (const line of stdout.toString('utf8').split('\0')) {
 		const end = line.indexOf('\n');
 		const key = end === -1 ? line : line.slice(0, end);
-		settings.set(key, [...(settings.get(key) ?? []), end === -1 ? 'true' : line.slice(end + 1)]);
+		const values = settings.get(key) ?? [];
+		values.push(end === -1 ? 'true' : line.slice(end + 1));
+		settings.set(key, values);
 	}
 
 	return settings;

@@ -1,8 +1,9 @@
 import {randomBytes} from 'node:crypto';
-import {closeSync, fsyncSync, linkSync, lstatSync, mkdirSync, openSync, realpathSync, unlinkSync, writeSync} from 'node:fs';
+import {closeSync, fsyncSync, linkSync, lstatSync, mkdirSync, openSync, realpathSync, unlinkSync} from 'node:fs';
 import path from 'node:path';
 
 import {BailiffError, errnoOf} from '../core/errors.ts';
+import {flushDirectory, writeFully} from '../core/files.ts';
 import {contractText} from './contract-text.ts';
 import {contractSuffix, type RootPaths, rootPaths} from './layout.ts';
 import {shellWord} from './remedy.ts';
@@ -159,7 +160,7 @@ function writeContract(paths: RootPaths): boolean {
 	try {
 		const descriptor = openSync(fresh, 'wx', 0o644);
 		try {
-			writeSync(descriptor, contractText);
+			writeFully(descriptor, Buffer.from(contractText), 0);
 			fsyncSync(descriptor);
 			linkSync(fresh, paths.contract);
 		} finally {
@@ -179,15 +180,6 @@ function writeContract(paths: RootPaths): boolean {
 			cause: error,
 			details: {path: paths.contract, errno},
 		});
-	}
-}
-
-function flushDirectory(place: string): void {
-	const descriptor = openSync(place, 'r');
-	try {
-		fsyncSync(descriptor);
-	} finally {
-		closeSync(descriptor);
 	}
 }
 
