@@ -1,8 +1,11 @@
 /** What the commands do, callable and typed: the package entry `bailiff`. The verifier alone is `bailiff/evidence`. */
 export {contractPathOf, type InitResult, initRoot} from '../cache/root.ts';
+export {createSshSignatures, type SshKeygenOptions} from '../cache/ssh-keygen.ts';
 export {BailiffError, type ErrorCode, type ErrorDetails, errorCodes, type JsonValue} from '../core/errors.ts';
 export type {Target} from '../core/ids.ts';
 export type {InspectAnswer} from '../evidence/inspect.ts';
+export {type Attestation, attestRun} from '../evidence/attest.ts';
+export {readSigningKey, readTrustedKey, readTrustFile, type SigningKey} from '../evidence/attestation-keys.ts';
 export {type ListedRun, listRuns, type RunList, type RunState} from '../evidence/list.ts';
 export type {CommandRecord, Manifest, Stop} from '../evidence/manifest-schema.ts';
 export type {Plan, PlanCommand} from '../evidence/plan-schema.ts';
@@ -14,6 +17,7 @@ export type {Report} from '../evidence/report/report-schema.ts';
 export {type OutputChoice, readRunOutput, type ShownCommand, type ShownRun, showRun} from '../evidence/show.ts';
 export type {EvidenceGap} from '../evidence/source-binding.ts';
 export type {ValidateAnswer} from '../evidence/validate.ts';
+export {type AttestationAnswer, type AttestationTrust, verifyAttestation} from '../evidence/verify-attestation.ts';
 export type {InterruptSignal} from '../runner/outcome.ts';
 export type {Probe} from '../runner/probe.ts';
 export {createRunControl, type RunControl} from '../runner/run-control.ts';

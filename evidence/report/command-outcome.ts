@@ -43,7 +43,7 @@ export function stopMessage(stop: Stop): string {
 		case 'start_failed':
 			return `could not be started: ${stop.errno ?? 'unknown'} at ${stop.stage ?? 'an unknown stage'}`;
 		case 'command_failed':
-			return 'failed, and the plan asks to stop at the first failure';
+			return 'did not pass, and the run ended there';
 		default:
 			return stop.reason satisfies never;
 	}

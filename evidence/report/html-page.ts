@@ -76,8 +76,14 @@ function headerHtml(report: Report): string {
 		`<header class="verdict ${report.verdict}"><p class="note">Verification of ${escapeHtml(`${owner}/${repository}#${issue}`)}</p>`,
 		`<h1 class="${report.verdict === 'passed' ? 'good' : 'bad'}">${verdictWords[report.verdict]}</h1>`,
 		`<p>${counts.join(', ')}, in ${durationText(report.duration_ms)}.</p>`,
-		`<ul>${report.reasons.map(reason => `<li>${escapeHtml(reason)}</li>`).join('')}</ul></header>`,
+		`<ul>${report.reasons.map(reason => `<li>${reasonHtml(report, reason)}</li>`).join('')}</ul></header>`,
 	].join('');
+}
+
+/** A reason that is about one command leads to its section. */
+function reasonHtml({commands}: Report, reason: string): string {
+	const command = commands.find(({id, message}) => message !== null && reason === `${id}: ${message}`);
+	return command === undefined ? escapeHtml(reason) : `<a href="#c${command.index}">${escapeHtml(command.id)}</a>: ${escapeHtml(command.message ?? '')}`;
 }
 
 function aboutHtml(report: Report): string {

@@ -85,7 +85,7 @@ td.wide{white-space:nowrap}
 .bar{display:inline-block;width:100%;height:.6rem;vertical-align:middle}.bar.short{width:calc(100% - 4.6rem);margin-right:.5rem}
 .bar .rail{fill:var(--rail)}.bar .fill{fill:var(--badfill)}.bar.passed .fill{fill:var(--goodfill)}
 figure{margin:0}
-.plot{display:block;width:100%;height:auto;font:12px system-ui,sans-serif}
+.plot{display:block;width:100%;min-width:38rem;height:auto;font:12px system-ui,sans-serif}
 .plot text{fill:var(--soft)}.plot .heading{fill:var(--ink);font-weight:600}
 .plot .grid{stroke:var(--rule);stroke-width:1}
 .plot .band{fill:var(--rail);opacity:.45}.plot .band.odd{opacity:.8}.plot .band.failed,.plot .band.error{fill:var(--badfill);opacity:.22}

@@ -67,7 +67,8 @@ function runLevelReasons({stop, secret_scan: scan, source, counts}: ReasonFacts)
 	}
 
 	if (counts.not_executed > 0) {
-		reasons.push(`${countText(counts.not_executed, 'command')} of the plan ${counts.not_executed === 1 ? 'was' : 'were'} not executed`);
+		const end = stop?.reason === 'command_failed' && stop.command !== null ? `: the run ended with ${stop.command.id}` : '';
+		reasons.push(`${countText(counts.not_executed, 'command')} of the plan ${counts.not_executed === 1 ? 'was' : 'were'} not executed${end}`);
 	}
 
 	return reasons;
