@@ -66,10 +66,14 @@ function runLevelReasons({stop, secret_scan: scan, source, counts}: ReasonFacts)
 		reasons.push(`${countText(source.tracked_changes_after, 'tracked path')} of the checkout differed from the commit afterwards`);
 	}
 
-	if (counts.not_executed > 0) {
-		const end = stop?.reason === 'command_failed' && stop.command !== null ? `: the run ended with ${stop.command.id}` : '';
-		reasons.push(`${countText(counts.not_executed, 'command')} of the plan ${counts.not_executed === 1 ? 'was' : 'were'} not executed${end}`);
+	return [...reasons, ...leftOutReasons(stop, counts)];
+}
+
+function leftOutReasons(stop: Report['stop'], {not_executed: left}: Report['counts']): string[] {
+	if (left === 0) {
+		return [];
 	}
 
-	return reasons;
+	const end = stop?.reason === 'command_failed' && stop.command !== null ? `: the run ended with ${stop.command.id}` : '';
+	return [`${countText(left, 'command')} of the plan ${left === 1 ? 'was' : 'were'} not executed${end}`];
 }
