@@ -7,16 +7,15 @@ import {outcomeWords} from './html-timeline.ts';
 import type {RunReport} from './read-report.ts';
 import type {ReportCommand} from './report-schema.ts';
 
-/** The section of one command, open where it did not pass: why, how it was called and ended, its outputs, resources, sandbox and claims. */
-export function commandHtml(command: ReportCommand, run: RunReport): string {
+/** The section of one command: why it did not pass, how it was called and ended, its outputs, resources, sandbox and claims. */
+export function commandHtml(command: ReportCommand, run: RunReport, {isOpen}: {readonly isOpen: boolean}): string {
 	const {index, id, outcome, message, record, argv} = command;
-	const isOpen = outcome === 'failed' || outcome === 'error';
 	const took = record === null ? '' : ` <span class="took">${durationText(record.duration_ms)}</span>`;
 	return [
 		`<details class="command ${outcome}" id="c${index}"${isOpen ? ' open' : ''}>`,
 		`<summary><h3>${index + 1}. ${escapeHtml(id)}</h3> <span class="outcome">${outcomeWords[outcome]}</span>${took}</summary>`,
 		message === null ? '' : `<p class="why">${escapeHtml(message)}</p>`,
-		`<pre class="argv" tabindex="0" role="region" aria-label="Arguments of ${escapeHtml(id)}">${argv.map(argument => escapeHtml(shownArgument(argument))).join('\n')}</pre>`,
+		`<pre class="argv" tabindex="0" role="group" aria-label="Arguments of ${escapeHtml(id)}">${argv.map(argument => escapeHtml(shownArgument(argument))).join('\n')}</pre>`,
 		record === null ? '' : recordHtml(command, record, run),
 		'</details>',
 	].join('');

@@ -59,12 +59,12 @@ function rawHtml({path, sha256, bytes}: ReportOutput, {head, omittedBytes}: Exce
 	const name = path.slice('output/'.length);
 	return bytes === 0
 		? ''
-		: `<a class="raw" download="${escapeHtml(name)}" data-path="${escapeHtml(path)}" data-sha256="${escapeHtml(sha256)}" href="data:application/octet-stream;base64,${head.toString('base64')}">exact bytes</a> <span class="check" role="status"></span>`;
+		: `<a class="raw" download="${escapeHtml(name)}" data-path="${escapeHtml(path)}" data-sha256="${escapeHtml(sha256)}" href="data:application/octet-stream;base64,${head.toString('base64')}">exact bytes</a> <span class="check"></span>`;
 }
 
 /** Scrollable by keyboard, because a block that cannot be focused cannot be scrolled without a mouse. */
 function textBlock(label: string, {lines}: TerminalText): string {
-	return `<pre tabindex="0" role="region" aria-label="${escapeHtml(label)}">${lines.map(runs => runs.map(run => runHtml(run)).join('')).join('\n')}</pre>`;
+	return `<pre tabindex="0" role="group" aria-label="${escapeHtml(label)}">${lines.map(runs => runs.map(run => runHtml(run)).join('')).join('\n')}</pre>`;
 }
 
 function runHtml({text, style, isEscape}: TextRun): string {

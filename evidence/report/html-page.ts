@@ -12,6 +12,9 @@ import type {Report} from './report-schema.ts';
 /** A manifest or plan that is larger is named by its digest alone. */
 const maxDocumentBytes = 2 * 1_048_576;
 
+/** Sections that are open from the start: a page that begins with fifty outputs hides the next failure. */
+const maxOpen = 5;
+
 const verdictWords = {passed: '✓ Passed', failed: '✗ Failed', unsound: '✗ The record contradicts itself'} as const;
 
 /**
@@ -38,12 +41,21 @@ export function renderHtml(run: RunReport): string {
 		problemsHtml(report),
 		'<h2 id="commands">Commands</h2>',
 		'<p id="section-tools" hidden><button type="button" id="open-all">Open all</button> <button type="button" id="close-all">Close all</button></p>',
-		...report.commands.map(command => commandHtml(command, run)),
+		...commandSections(run),
 		`<h2 id="digests">Digests, and what they prove</h2>${digestsHtml(run)}`,
 		'</main>',
 		`<footer><p class="note">Made by bailiff ${escapeHtml(report.generator.version)} from run ${idHtml(report.run_id)}.</p></footer>`,
 		`<script>${pageScript}</script></body></html>\n`,
 	].join('\n');
+}
+
+/** Each command has a section; those of the first few that did not pass are open. */
+function commandSections(run: RunReport): string[] {
+	let open = 0;
+	return run.report.commands.map(command => {
+		const isOpen = (command.outcome === 'failed' || command.outcome === 'error') && ++open <= maxOpen;
+		return commandHtml(command, run, {isOpen});
+	});
 }
 
 /** The policy of the page: what is not named by its digest does not work, and nothing leaves or enters. */
@@ -150,5 +162,5 @@ function documentHtml(name: string, sha256: string, bytes: Buffer | null): strin
 		return `sha256 ${idHtml(sha256)} <span class="check">${bytes === null ? '<strong>not readable as that</strong>' : 'too large to embed'}</span>`;
 	}
 
-	return `sha256 ${idHtml(sha256)} <a class="raw" download="${name}" data-path="${name}" data-sha256="${sha256}" href="data:application/json;base64,${bytes.toString('base64')}">exact bytes</a> <span class="check" role="status"></span>`;
+	return `sha256 ${idHtml(sha256)} <a class="raw" download="${name}" data-path="${name}" data-sha256="${sha256}" href="data:application/json;base64,${bytes.toString('base64')}">exact bytes</a> <span class="check"></span>`;
 }

@@ -48,7 +48,7 @@ export function plotHtml(report: Report): string {
 	const height = top + 2 * panelHeight + panelGap + 26;
 	const peaks = panels.map(panel => `${panel.title}: at most ${panel.text(highest(panel.series))}`).join('. ');
 	return [
-		`<figure><div class="scroll" tabindex="0" role="region" aria-label="Plot of CPU and memory"><svg class="plot" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="plot-title plot-text">`,
+		`<figure><div class="scroll" tabindex="0" role="group" aria-label="Plot of CPU and memory"><svg class="plot" viewBox="0 0 ${width} ${height}" role="img" aria-labelledby="plot-title plot-text">`,
 		`<title id="plot-title">CPU and memory over the run</title><desc id="plot-text">${peaks}.</desc>`,
 		...panels.map(panel => panelSvg(panel, {runMs, commands: report.commands})),
 		ticksSvg(runMs, height),

@@ -14,7 +14,7 @@ const barWidth = 1000;
 export function timelineHtml(report: Report): string {
 	const runMs = Math.max(1, report.duration_ms, ...report.commands.map(({record}) => (record === null ? 0 : record.started_at_ms + record.duration_ms)));
 	return [
-		'<div class="scroll" tabindex="0" role="region" aria-label="Table of commands"><table class="timeline">',
+		'<div class="scroll" tabindex="0" role="group" aria-label="Table of commands"><table class="timeline">',
 		'<caption>Each command, when it ran within the run, and how much of its deadline it took</caption>',
 		'<thead><tr><th scope="col">#</th><th scope="col">Command</th><th scope="col">Outcome</th><th scope="col">Ended</th>',
 		`<th scope="col" class="wide">Within ${durationText(runMs)}</th><th scope="col" class="number">Took</th>`,
