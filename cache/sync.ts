@@ -1,4 +1,5 @@
 import {systemClock, toRfc3339Ms} from '../core/clock.ts';
+import type {AdvertisedRefs} from './authority.ts';
 import {type AuthorityState, requireSameRepository} from './authority-state.ts';
 import {descriptorsOf, type HeldLock} from './lock-session.ts';
 import {asSound, type MirrorQuestion, readMirrorState, requireMirrorPlace, type SoundMirror} from './mirror-check.ts';
@@ -33,9 +34,10 @@ export async function syncStanding(work: MirrorWork, state: AuthorityState): Pro
 	requireMirrorPlace(paths);
 	const lock = await takeRepositoryLock(work);
 	request.onStep?.('checking');
-	const before = await readSound(work, state, {refs: 'unasked'});
+	const asked = state.authority.advertisedRefs(state.repository);
+	const before = await settled(readSound(work, state, {refs: 'unasked'}), asked);
 	requireSameRepository(before.record, state);
-	const refsRead = await fetchInto(work, {lock, state, before});
+	const refsRead = await fetchInto(work, {lock, state, before, asked});
 	request.onStep?.('verifying');
 	await readSound(work, state, {refs: 'exact', refsRead});
 	searchCredential(draft, paths, state);
@@ -43,17 +45,31 @@ export async function syncStanding(work: MirrorWork, state: AuthorityState): Pro
 	return 'ok';
 }
 
+/** The remote is asked while the mirror is looked at; where that refuses, the question is waited for and its answer dropped. */
+async function settled<Found>(look: Promise<Found>, question: Promise<unknown>): Promise<Found> {
+	const [found] = await Promise.allSettled([look, question]);
+	if (found.status === 'rejected') {
+		throw found.reason;
+	}
+
+	return found.value;
+}
+
 /** Reads the mirror into the report and stops at any problem. */
-async function readSound({request, paths, draft}: MirrorWork, state: AuthorityState, asked: Pick<MirrorQuestion, 'refs' | 'refsRead'>): Promise<SoundMirror> {
-	const found = await readMirrorState({git: request.git, paths, authority: state.authority, ...asked});
+async function readSound(
+	{request, paths, draft}: MirrorWork,
+	state: AuthorityState,
+	question: Pick<MirrorQuestion, 'refs' | 'refsRead'>,
+): Promise<SoundMirror> {
+	const found = await readMirrorState({git: request.git, paths, authority: state.authority, ...question});
 	describeMirror(draft, paths, found);
 	draft.stopOn(found.problems);
 	return asSound(found);
 }
 
-type Fetch = {readonly lock: HeldLock; readonly state: AuthorityState; readonly before: SoundMirror};
+type Fetch = {readonly lock: HeldLock; readonly state: AuthorityState; readonly before: SoundMirror; readonly asked: Promise<AdvertisedRefs>};
 
-async function fetchInto(work: MirrorWork, {lock, state, before}: Fetch): Promise<LocalRefs> {
+async function fetchInto(work: MirrorWork, {lock, state, before, asked}: Fetch): Promise<LocalRefs> {
 	const {request, paths, draft} = work;
 	const {git} = request;
 	let record = before.record;
@@ -84,7 +100,7 @@ async function fetchInto(work: MirrorWork, {lock, state, before}: Fetch): Promis
 
 	try {
 		const proven = before.record.verified.map(([, sha]) => sha);
-		const found = await fetchVerified({git, mirror: paths.mirror, state, transfer, onLocal, proven, report: draft.defaultBranch});
+		const found = await fetchVerified({git, mirror: paths.mirror, state, transfer, onLocal, advertised: asked, proven, report: draft.defaultBranch});
 		const verifiedAt = toRfc3339Ms((request.clock ?? systemClock).wallMs());
 		write({...record, default_branch: found.defaultBranch, pinned_sha: found.pinnedSha, verified_at: verifiedAt, verified: found.local.pairs, pending: null});
 		return found.local;

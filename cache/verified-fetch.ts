@@ -1,3 +1,4 @@
+import {setImmediate as nextTurn} from 'node:timers/promises';
 import {BailiffError} from '../core/errors.ts';
 import type {AdvertisedRefs, Branch} from './authority.ts';
 import {type AuthorityState, requireRepository} from './authority-state.ts';
@@ -22,6 +23,8 @@ export type FetchPlan = {
 	/** Ids whose objects were proven before: only what is new is walked. */
 	readonly proven: readonly string[];
 	readonly report: ReportBranch;
+	/** What the remote advertises, where it was asked already under the same lock. */
+	readonly advertised?: Promise<AdvertisedRefs>;
 };
 
 const maxAttempts = 3;
@@ -36,7 +39,7 @@ const maxWalkMs = 1_800_000;
 export async function fetchVerified(plan: FetchPlan): Promise<VerifiedRefs> {
 	const {state, report} = plan;
 	for (report.attempts = 1; report.attempts <= maxAttempts; report.attempts++) {
-		const advertised = await state.authority.advertisedRefs(state.repository);
+		const advertised = await ((report.attempts === 1 ? plan.advertised : undefined) ?? state.authority.advertisedRefs(state.repository));
 		refuseForbiddenRefs(advertised);
 		await plan.transfer(advertised);
 		const found = await readBack(plan, advertised);
@@ -82,12 +85,12 @@ export function corrupt(error: unknown): unknown {
 /** Everything at once: what is read here is compared with each other, so that any move between the reads shows. */
 async function readBack({mirror, state, report, onLocal}: FetchPlan, before: AdvertisedRefs): Promise<VerifiedRefs | null> {
 	const {authority, name, defaultBranch} = state;
-	const local = readLocalRefs(mirror);
-	const [repository, advertised, branch, witness] = await Promise.all([
+	const [repository, advertised, branch, witness, local] = await Promise.all([
 		authority.repository(name),
 		authority.advertisedRefs(state.repository),
 		authority.branch(name, report.name ?? defaultBranch),
 		authority.witnessRef(state.repository, `refs/heads/${report.name ?? defaultBranch}`),
+		readLocalRefsMeanwhile(mirror),
 	]);
 	onLocal?.(local.pairs, before);
 	const [problem] = local.problems;
@@ -115,6 +118,12 @@ async function readBack({mirror, state, report, onLocal}: FetchPlan, before: Adv
 	}
 
 	return report.witness_equal ? {local, defaultBranch: branch.name, pinnedSha: branch.sha} : requireMoving(state, branch, witness);
+}
+
+/** In the next turn, when the gits that answer for the authority have been started. */
+async function readLocalRefsMeanwhile(mirror: string): Promise<LocalRefs> {
+	await nextTurn();
+	return readLocalRefs(mirror);
 }
 
 /** A witness that disagrees has seen a branch that moves, or something is wrong. Refuses: CACHE_WITNESS_MISMATCH. */
