@@ -103,7 +103,7 @@ function refuseHidden(sandbox: RunSandbox, commands: readonly ResolvedCommand[],
 	if (first !== undefined) {
 		throw new BailiffError(
 			'RUN_EXECUTABLE_MISSING',
-			`command ${first.command.id}: ${first.program} is not shown in the sandbox (home directories are hidden, and with root "minimal" all but /usr): list the directory of its toolchain in sandbox.filesystem.read ("bailiff plan new" does so)`,
+			`command ${first.command.id}: ${first.program} is not shown in the sandbox (home and temporary directories are hidden, and with root "minimal" all but /usr): list the directory of its toolchain in sandbox.filesystem.read ("bailiff plan new" does so)`,
 			{details: {missing: hidden.map(({command, program}) => ({id: command.id, index: command.index, program}))}},
 		);
 	}

@@ -1,6 +1,7 @@
 import {existsSync} from 'node:fs';
 import type {Target} from '../../core/ids.ts';
 import {defaultPath, type Plan, type PlanCommand, type SandboxProfile} from '../../evidence/plan-schema.ts';
+import {privateDirectories} from '../../runner/sandbox/profile.ts';
 import type {FoundCommand} from './found-command.ts';
 import {findCommands} from './project-commands.ts';
 import {type FoundTool, findTool, isInside, type ToolSearch, toolchainRoot} from './toolchain.ts';
@@ -82,7 +83,7 @@ function sandboxFor(read: readonly string[]): SandboxProfile {
 	return {mode: 'required', ...(read.length > 0 ? {filesystem: {read: [...read]}} : {})};
 }
 
-/** The sandbox hides the caller's home, /root and /home. Source: S-PLAN. */
+/** The sandbox hides the caller's home, /root and /home, and has temporary directories of its own. Source: S-PLAN. */
 function isHidden(directory: string, home: string | null): boolean {
-	return [home, '/root', '/home'].some(hidden => hidden !== null && isInside(directory, hidden));
+	return [home, '/root', '/home', ...privateDirectories].some(hidden => hidden !== null && isInside(directory, hidden));
 }

@@ -1,5 +1,6 @@
 import {accessSync, constants, readdirSync, readFileSync, realpathSync, statSync} from 'node:fs';
 import path from 'node:path';
+import {privateDirectories} from '../../runner/sandbox/profile.ts';
 import type {ProjectFiles} from './project-files.ts';
 
 /** Where tools are looked for: the caller's own PATH, since it is theirs that work. */
@@ -34,10 +35,11 @@ export function findTool(name: string, search: ToolSearch): FoundTool | null {
 	return null;
 }
 
-/** The directory to read so that a toolchain in `directory` works: its prefix where it is a `bin`, else the directory itself. */
+/** The directory to read so that a toolchain in `directory` works: its prefix where it is a `bin` and the prefix is its own, else the directory itself. */
 export function toolchainRoot(directory: string, home: string | null): string {
 	const prefix = path.dirname(directory);
-	const isTooWide = prefix === '/' || prefix === home || (home !== null && path.dirname(prefix) === home && path.basename(prefix) === '.local');
+	const isShared = prefix === '/' || privateDirectories.some(shared => shared === prefix);
+	const isTooWide = isShared || prefix === home || (home !== null && path.dirname(prefix) === home && path.basename(prefix) === '.local');
 	return path.basename(directory) === 'bin' && !isTooWide ? prefix : directory;
 }
 

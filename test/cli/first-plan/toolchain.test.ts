@@ -110,6 +110,8 @@ test('what a sandbox must show of a toolchain is its prefix, never a whole home'
 	t.is(toolchainRoot('/home/a/.nvm/versions/node/v20/bin', '/home/a'), '/home/a/.nvm/versions/node/v20');
 	t.is(toolchainRoot('/home/a/bin', '/home/a'), '/home/a/bin');
 	t.is(toolchainRoot('/home/a/.local/bin', '/home/a'), '/home/a/.local/bin');
+	t.is(toolchainRoot('/tmp/bin', '/home/a'), '/tmp/bin');
+	t.is(toolchainRoot('/tmp/node/bin', '/home/a'), '/tmp/node');
 	t.is(toolchainRoot('/bin', null), '/bin');
 	t.is(toolchainRoot('/opt/tool/sbin', null), '/opt/tool/sbin');
 });
