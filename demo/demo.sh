@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs two plans on this very repository and looks at what they leave. Everything happens in a fresh folder below the temporary directory.
+# Runs plans on this very repository and looks at what they leave. Everything happens in a fresh folder below the temporary directory.
 set -euo pipefail
 
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -35,9 +35,10 @@ bailiff() {
 port=$((20000 + RANDOM % 20000))
 # The default sandbox; a node below a home directory has to be shown in it. Where there can be none, the demo says so and runs without.
 sandbox='{"mode": "required"}'
-node_home=$(dirname "$(dirname "$(readlink -f "$(command -v node)")")")
+node_program=$(readlink -f "$(command -v node)")
+node_home=$(dirname "$(dirname "$node_program")")
 case $node_home in
-/root/* | /home/* | "$HOME"/*) sandbox="{\"mode\": \"required\", \"filesystem\": {\"read\": [\"$node_home\"]}}" ;;
+/root/* | /home/* | /tmp/* | /var/tmp/* | "${HOME:-/nonexistent}"/*) sandbox="{\"mode\": \"required\", \"filesystem\": {\"read\": [\"$node_home\"]}}" ;;
 esac
 
 # plan FILE COMMAND...: a plan for the commit of the checkout; each COMMAND is a JSON object
@@ -52,7 +53,7 @@ plan() {
 			"repository": "bailiff",
 			"issue": 1,
 			"source_sha": "$commit",
-			"path": "$(dirname "$(command -v node)"):/usr/local/bin:/usr/bin:/bin",
+			"path": "$(dirname "$node_program"):/usr/local/bin:/usr/bin:/bin",
 			"sandbox": $sandbox,
 			"commands": [$commands]
 		}
@@ -131,7 +132,7 @@ if [ "$sandbox" != '{"mode": "off"}' ]; then
 	kill "$server"
 fi
 
-say '9. What is there' 'Both runs, and each attempt in the ledger: a run that failed cannot be made to disappear.'
+say '9. What is there' 'Every run, and each attempt in the ledger: a run that failed cannot be made to disappear.'
 bailiff 0 evidence list --root "$root" --owner demo --repository bailiff --issue 1
 bailiff 0 evidence show --root "$root" --owner demo --repository bailiff --issue 1 --run demo-timeout
 
