@@ -13,7 +13,8 @@ export type RunSignals = {
 };
 
 /**
- * Leads the signals of this process to a run: SIGINT, SIGTERM and SIGHUP end it in order, a second one by KILL; SIGTSTP is ignored, since a stopped bailiff keeps no deadline.
+ * Leads the signals of this process to a run: SIGINT, SIGTERM and SIGHUP end it in order, a second one by KILL; SIGTSTP is ignored, since a stopped bailiff keeps no deadline, and SIGUSR1,
+ * by which Node would open a debugger to every command that reaches the loopback.
  *
  * `say` is called once for each thing that a person should know. Source: R-END-7.
  */
@@ -47,6 +48,7 @@ export function leadSignals(control: RunControl, say: (line: string) => void): R
 	}
 
 	process.on('SIGTSTP', onStop);
+	process.on('SIGUSR1', ignore);
 	return {
 		abort: waiting.signal,
 		release() {
@@ -55,6 +57,11 @@ export function leadSignals(control: RunControl, say: (line: string) => void): R
 			}
 
 			process.off('SIGTSTP', onStop);
+			process.off('SIGUSR1', ignore);
 		},
 	};
+}
+
+function ignore(): void {
+	// A listener is what keeps Node's debugger shut.
 }

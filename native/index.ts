@@ -68,6 +68,9 @@ export type NativeParts = {
 	/** R-MECH-4: whether orphans of our descent become our children (PR_SET_CHILD_SUBREAPER). */
 	readonly setSubreaper: (isOn: boolean) => void;
 	readonly isSubreaper: () => boolean;
+	/** R-MECH-4: whether other processes of our user are kept from our descriptors, memory and environment (PR_SET_DUMPABLE). Root is kept from nothing. */
+	readonly setSealed: (isOn: boolean) => void;
+	readonly isSealed: () => boolean;
 	/** R-MECH-4: reaps exactly this child; null while it runs. ECHILD where it is not our child. Never for a child that Node itself started. */
 	readonly reapChild: (pid: number) => ReapedChild | null;
 	/** R-MECH-5: signals the process that has this pid and start time, never a later owner of the pid. False: it is gone. */
@@ -125,6 +128,8 @@ const addonFunctions = [
 	'scan',
 	'setSubreaper',
 	'isSubreaper',
+	'setSealed',
+	'isSealed',
 	'reapChild',
 	'signalProcess',
 	'resourceLimit',

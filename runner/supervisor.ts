@@ -2,6 +2,7 @@ import {setTimeout as sleep} from 'node:timers/promises';
 import {type Clock, systemClock} from '../core/clock.ts';
 import {BailiffError} from '../core/errors.ts';
 import {loadNative, type NativeParts, supervisorPath} from '../native/index.ts';
+import {becomeCustodian} from './custodian.ts';
 import type {CommandOutcome, CommandRequest, InterruptSignal, Supervisor} from './outcome.ts';
 import {OutputCollector} from './output-collector.ts';
 import {type EndFacts, EventDecoder, encodeControl, encodeRun, encodeSandboxControl, protocolVersion, type SupervisorEvent} from './protocol.ts';
@@ -10,7 +11,6 @@ import {Sampler} from './sampler.ts';
 import {encodeErrand} from './sandbox/errand.ts';
 import {InsideRun, type SandboxEvent, setupMs} from './sandbox/inside-run.ts';
 import {type Companion, spawnCompanion} from './spawn.ts';
-import {claimSubreaper} from './subreaper.ts';
 import {trySignal, watchSilence} from './watchdog.ts';
 import {agree, endOrphans, presentChildren} from './witness.ts';
 
@@ -26,7 +26,7 @@ export type SupervisorOptions = {
 };
 
 /**
- * Starts the native supervisor of one run and makes bailiff a subreaper until `close` (R-MECH-1, R-MECH-4).
+ * Starts the native supervisor of one run and makes bailiff its custodian until `close` (R-MECH-1, R-MECH-4).
  *
  * Refuses: RUN_NATIVE_MISSING where a native part is not built; RUN_SUPERVISOR_FAILED when the program does not start or speaks another protocol.
  * Order: one command at a time; the caller closes it in every case.
@@ -34,7 +34,7 @@ export type SupervisorOptions = {
 export async function startSupervisor(options: SupervisorOptions = {}): Promise<Supervisor> {
 	const native = loadNative();
 	const program = options.program ?? supervisorPath();
-	const release = claimSubreaper(native);
+	const release = becomeCustodian(native);
 	try {
 		const others = presentChildren(native);
 		const companion = await spawnCompanion(program);

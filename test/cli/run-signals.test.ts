@@ -54,5 +54,5 @@ test.serial('after release every signal has its default again', t => {
 });
 
 function listenerCounts(): number[] {
-	return ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGTSTP'].map(signal => process.listenerCount(signal));
+	return ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGTSTP', 'SIGUSR1'].map(signal => process.listenerCount(signal));
 }

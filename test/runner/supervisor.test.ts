@@ -327,6 +327,19 @@ test('a command that stops its supervisor is ended all the same, soon after its 
 	t.true(Number(outcome['seconds']) < 4);
 });
 
+test('a command that hides its end behind a stopped supervisor has not ended in time', async t => {
+	const outcome = summary(await runOne(t, ['sh', '-c', 'kill -STOP $PPID'], {timeoutNs: second / 5n}));
+	t.like(outcome, {execution_status: 'timeout', exit_code: 0, term_sent: true, group_cleanup_completed: true});
+});
+
+test('a command reads nothing of the supervisor and of bailiff through /proc, though it is of the same user', async t => {
+	// Root may read everything unless that one capability is gone.
+	const drop = process.geteuid?.() === 0 ? 'setpriv --bounding-set=-sys_ptrace --inh-caps=-sys_ptrace' : '';
+	const script = `bailiff=$(cut -d' ' -f4 /proc/$PPID/stat); for pid in $PPID $bailiff; do ${drop} readlink /proc/$pid/fd/0 && echo read; done; echo done`;
+	const outcome = await runOne(t, ['sh', '-c', script]);
+	t.is(outcome.kind === 'ended' ? outcome.output.bytes.toString() : outcome.kind, 'done\n');
+});
+
 test('a command that stops its supervisor again and again is ended by tree-kill', async t => {
 	const script =
 		'import os,signal,time\nsignal.signal(15, signal.SIG_IGN)\np=os.getppid()\nif os.fork()==0: os.setsid()\nwhile True:\n os.kill(p,19)\n time.sleep(0.0005)';

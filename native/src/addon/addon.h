@@ -36,6 +36,8 @@ napi_value scan_processes(napi_env env, napi_callback_info info);
 /* children.c: what bailiff does when the supervisor is gone (R-MECH-4, R-MECH-5). */
 napi_value set_subreaper(napi_env env, napi_callback_info info);
 napi_value is_subreaper(napi_env env, napi_callback_info info);
+napi_value set_sealed(napi_env env, napi_callback_info info);
+napi_value is_sealed(napi_env env, napi_callback_info info);
 napi_value reap_child(napi_env env, napi_callback_info info);
 napi_value signal_process(napi_env env, napi_callback_info info);
 napi_value resource_limit(napi_env env, napi_callback_info info);

@@ -30,6 +30,25 @@ napi_value is_subreaper(napi_env env, napi_callback_info info) {
 	return prctl(PR_GET_CHILD_SUBREAPER, &is_on, 0L, 0L, 0L) ? throw_errno(env, errno, "prctl", NULL) : make_boolean(env, is_on != 0);
 }
 
+/* setSealed(isOn): R-MECH-4. Sealed, /proc/PID/fd, mem and environ and ptrace are closed to others of our user. */
+napi_value set_sealed(napi_env env, napi_callback_info info) {
+	napi_value args[1];
+	bool is_on;
+	if (!take_args(env, info, 1, args) || !take_boolean(env, args[0], &is_on)) {
+		return NULL;
+	}
+	return prctl(PR_SET_DUMPABLE, is_on ? 0L : 1L, 0L, 0L, 0L) ? throw_errno(env, errno, "prctl", NULL) : NULL;
+}
+
+/* isSealed(): R-MECH-4 (reset afterwards). */
+napi_value is_sealed(napi_env env, napi_callback_info info) {
+	if (!take_args(env, info, 0, NULL)) {
+		return NULL;
+	}
+	int dumpable = prctl(PR_GET_DUMPABLE, 0L, 0L, 0L, 0L);
+	return dumpable < 0 ? throw_errno(env, errno, "prctl", NULL) : make_boolean(env, dumpable != 1);
+}
+
 static double microseconds(struct timeval time) {
 	return (double)time.tv_sec * 1e6 + (double)time.tv_usec;
 }

@@ -11,6 +11,8 @@ static const struct {
 	{"scan", scan_processes},
 	{"setSubreaper", set_subreaper},
 	{"isSubreaper", is_subreaper},
+	{"setSealed", set_sealed},
+	{"isSealed", is_sealed},
 	{"reapChild", reap_child},
 	{"signalProcess", signal_process},
 	{"resourceLimit", resource_limit},

@@ -202,8 +202,7 @@ int serve_inside(void)
 		fatal("malformed run request", EPROTO);
 	send_observed(command.seq, landlock);
 	expect_request(REQUEST_RELEASE);
-	if (prctl(PR_SET_DUMPABLE, 0) != 0)
-		fatal("PR_SET_DUMPABLE", errno);
+	seal_process();
 	run_command(&command);
 	deliver();
 	return 0;

@@ -105,6 +105,13 @@ void define_process(void)
 	leave_harm();
 }
 
+/* Keeps our pipes, memory and environment from commands of the same user: /proc and ptrace are shut to all but root (R-MECH-4). */
+void seal_process(void)
+{
+	if (prctl(PR_SET_DUMPABLE, 0L, 0L, 0L, 0L) != 0)
+		fatal("PR_SET_DUMPABLE", errno);
+}
+
 void reset_command(struct command *c)
 {
 	memset(c, 0, sizeof *c);
@@ -175,5 +182,6 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	define_process();
+	seal_process();
 	return serve();
 }

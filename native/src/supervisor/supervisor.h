@@ -131,6 +131,7 @@ extern int own_oom_score; /* to give back to commands; INT32_MIN when it was not
 uint64_t now_ns(void);
 _Noreturn void fatal(const char *what, int error);
 void define_process(void);
+void seal_process(void);
 void reset_command(struct command *c);
 void run_command(struct command *c);
 

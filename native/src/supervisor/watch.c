@@ -177,6 +177,9 @@ void watch(struct command *c)
 		else
 			pump(c, limit);
 	}
+	/* who stops us hides the moment of its end: an end that is first seen after the deadline is none in time */
+	if (c->trigger == TRIGGER_NONE && now_ns() >= c->deadline_ns)
+		set_trigger(c, TRIGGER_TIMEOUT);
 }
 
 /* After the cleanup: what is still in the pipes is read within a bound, then the read ends are closed (R-END-5). */
