@@ -47,7 +47,7 @@ export async function importBundle(verified: VerifiedBundle, request: ImportRequ
 	const {verificationDir, runtimeDir, primitives} = request;
 	const {run_id: runId} = verified.manifest;
 	const receivedDirectory = path.join(runtimeDir, receivedName(runId));
-	requireNewRun(path.join(verificationDir, runId), receivedDirectory);
+	const isPublished = isHalfReceived(verified, {verificationDir, receivedDirectory});
 	const ledger = planLedgerMerge(verificationDir, verified.ledgerBytes);
 	const stage = RunStage.open(verificationDir, runId, primitives);
 	const received = new BundleWriter(receivedDirectory, primitives);
@@ -65,7 +65,10 @@ export async function importBundle(verified: VerifiedBundle, request: ImportRequ
 			primitives.syncFilesystem(received.staged);
 		});
 		ledger.write();
-		stage.publish();
+		if (!isPublished) {
+			stage.publish();
+		}
+
 		received.publish();
 		return {receipt, runDirectory: stage.runDirectory, receivedDirectory};
 	} finally {
@@ -73,12 +76,28 @@ export async function importBundle(verified: VerifiedBundle, request: ImportRequ
 	}
 }
 
-function requireNewRun(runDirectory: string, receivedDirectory: string): void {
-	for (const place of [runDirectory, receivedDirectory]) {
-		if (lstatSync(place, {throwIfNoEntry: false}) !== undefined) {
-			throw new BailiffError('EVIDENCE_RUN_EXISTS', `${JSON.stringify(place)} exists already: a run is received once`, {details: {path: place}});
+/** True where an import was killed after it published this very run and before its receipt. Refuses: EVIDENCE_RUN_EXISTS for anything else that stands there. */
+function isHalfReceived(verified: VerifiedBundle, places: {readonly verificationDir: string; readonly receivedDirectory: string}): boolean {
+	const {verificationDir, receivedDirectory} = places;
+	const {run_id: runId} = verified.manifest;
+	const runDirectory = path.join(verificationDir, runId);
+	if (!isThere(runDirectory) && !isThere(receivedDirectory)) {
+		return false;
+	}
+
+	if (isThere(runDirectory) && !isThere(receivedDirectory)) {
+		const problems = new ProblemList();
+		const reading = readPublished(verificationDir, runId, problems);
+		if (problems.isSound && reading === verified.manifestSha256) {
+			return true;
 		}
 	}
+
+	throw new BailiffError('EVIDENCE_RUN_EXISTS', `${JSON.stringify(runDirectory)} exists already: a run is received once`, {details: {path: runDirectory}});
+}
+
+function isThere(place: string): boolean {
+	return lstatSync(place, {throwIfNoEntry: false}) !== undefined;
 }
 
 /** Writes the files of the run; returns the pack. */
@@ -105,13 +124,18 @@ function requireSame(name: string, found: string, expected: string | undefined):
 
 function checkStage(verificationDir: string, stage: RunStage): void {
 	const problems = new ProblemList();
-	closing(SafeDirectory.open(verificationDir), directory => {
-		const uid = Number(directory.status().uid);
-		readRun(directory, {uid, problems, runId: stage.stageName, scan: null});
-	});
+	readPublished(verificationDir, stage.stageName, problems);
 	if (!problems.isSound) {
 		throw unsoundBundle('run', problems.all());
 	}
+}
+
+/** The digest of the manifest of a whole run directory; what is wrong goes to `problems`. */
+function readPublished(verificationDir: string, name: string, problems: ProblemList): string | null {
+	return closing(SafeDirectory.open(verificationDir), directory => {
+		const uid = Number(directory.status().uid);
+		return readRun(directory, {uid, problems, runId: name, scan: null}).manifestSha256;
+	});
 }
 
 async function checkSource({manifest}: VerifiedBundle, pack: Buffer, openPack: PackOpener): Promise<void> {

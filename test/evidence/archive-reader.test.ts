@@ -1,3 +1,5 @@
+import {spawn} from 'node:child_process';
+import {once} from 'node:events';
 import {readdirSync, readFileSync, statSync} from 'node:fs';
 import path from 'node:path';
 import test, {type ExecutionContext} from 'ava';
@@ -63,6 +65,19 @@ for (const [base, reader] of readers) {
 	test(`a ${base} answer says that it is archived, and nothing of attempts`, async t => {
 		const answer = await read(reader, groundOf(t, base));
 		t.like(answer, {archived: true, attempts: null, result: base === 'v2' ? 'passed' : null});
+	});
+}
+
+for (const [base, reader] of readers) {
+	test(`an output of a ${base} archive that grows while it is read is refused and not waited for`, async t => {
+		const ground = groundOf(t, base);
+		const output = path.join(ground.run, base === 'v1' ? 'check.log' : 'outputs/check.log');
+		const writer = spawn('sh', ['-c', 'echo started; while :; do printf x; done >> "$0"', output], {stdio: ['ignore', 'pipe', 'ignore']});
+		await once(writer.stdout, 'data');
+		const {verdict, problems} = await read(reader, ground);
+		writer.kill('SIGKILL');
+		t.is(verdict, 'invalid');
+		t.true(problems.every(({code}) => code === 'EVIDENCE_FILE_CHANGED' || code === 'EVIDENCE_FILE_SIZE' || code === 'EVIDENCE_DIGEST'));
 	});
 }
 

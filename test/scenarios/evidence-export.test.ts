@@ -1,4 +1,5 @@
-import {execFileSync, spawnSync} from 'node:child_process';
+import {execFileSync, spawn, spawnSync} from 'node:child_process';
+import {once} from 'node:events';
 import {
 	chmodSync,
 	cpSync,
@@ -302,6 +303,52 @@ test('what does not hold is not exported, and nothing that stands is replaced', 
 		readdirSync(directory).filter(name => name.startsWith('.') || name.startsWith('later')),
 		[],
 	);
+});
+
+test('an import that was killed before its receipt is finished by the same bundle, and by no other', async t => {
+	const {ground, directory, output, sha256} = await exported(t, 'evidence.tar');
+	const root = path.join(directory, 'reviewer');
+	t.is((await receive(root, output, sha256)).exitCode, 0);
+	const received = path.join(root, issue, 'runtime', `received-${ground.runId}`);
+	rmSync(received, {recursive: true});
+	t.is((await receive(root, output, sha256)).exitCode, 0);
+	t.true(existsSync(path.join(received, 'receipt.json')));
+	t.deepEqual(readdirSync(path.join(root, issue, 'verification')).toSorted(), [ground.runId, 'ledger.jsonl']);
+	rmSync(received, {recursive: true});
+	writeFileSync(path.join(root, issue, 'verification', ground.runId, 'output/000.log'), 'ok 2\n');
+	t.is(codeOf(await receive(root, output, sha256)), 'EVIDENCE_RUN_EXISTS');
+});
+
+test('of two exports to one place, and of two imports of one bundle, exactly one wins and nothing is left of the other', async t => {
+	const {ground, directory, output, sha256} = await exported(t, 'evidence.tar');
+	const contested = path.join(directory, 'contested.tar');
+	const exports = await Promise.all([1, 2].map(async () => runCli(exportArguments(ground, contested))));
+	t.deepEqual(new Set(exports.map(({exitCode}) => exitCode)), new Set([0, 3]));
+	t.is(digestOf(contested), sha256);
+	const root = path.join(directory, 'reviewer');
+	await runCli(['init', '--root', root]);
+	const imports = await Promise.all([1, 2].map(async () => receive(root, output, sha256)));
+	t.deepEqual(new Set(imports.map(({exitCode}) => exitCode)), new Set([0, 3]));
+	t.true(imports.some(result => ['EVIDENCE_RUN_EXISTS', 'CACHE_LOCK_BUSY'].includes(String(codeOf(result)))));
+	for (const place of [directory, path.join(root, issue, 'verification'), path.join(root, issue, 'runtime')]) {
+		t.deepEqual(
+			readdirSync(place).filter(name => name.startsWith('.')),
+			[],
+		);
+	}
+});
+
+test('a bundle that grows while it is read is refused and not waited for', async t => {
+	const {directory, output} = await exported(t, 'evidence.tar');
+	const growing = path.join(directory, 'growing.tar');
+	cpSync(output, growing);
+	chmodSync(growing, 0o600);
+	const sha256 = digestOf(growing);
+	const writer = spawn('sh', ['-c', 'echo started; while :; do printf x; done >> "$0"', growing], {stdio: ['ignore', 'pipe', 'ignore']});
+	await once(writer.stdout, 'data');
+	const refused = await receive(path.join(directory, 'reviewer'), growing, sha256);
+	writer.kill('SIGKILL');
+	t.true(['CORE_FILE_CHANGED', 'EVIDENCE_BUNDLE_DIGEST'].includes(String(codeOf(refused))));
 });
 
 test('a later export of the same issue continues the ledger of the receiver; a forked one is refused', async t => {
