@@ -161,12 +161,9 @@ function missingProblem(paths: IssuePaths, {hasCheckout, hasState, isRegistered}
 	}
 
 	const there = parts.filter(([, isThere]) => isThere).map(([name]) => name);
-	return [
-		mismatch(paths, `the worktree has ${there.join(' and ')} but no ${absent.join(' and no ')}; see docs/recovery.md`, {
-			there: [...there],
-			absent: [...absent],
-		}),
-	];
+	const message = `the worktree has ${there.join(' and ')} but no ${absent.join(' and no ')}: see docs/recovery.md`;
+	const remedy = there.join() === 'state.json' ? commandLine(['rm', '--', paths.state]) : null;
+	return [{...mismatch(paths, message, {there: [...there], absent: [...absent]}), remedy}];
 }
 
 function partial(paths: IssuePaths, {registration}: IssueRegistration): CacheProblem {
@@ -178,7 +175,7 @@ function partial(paths: IssuePaths, {registration}: IssueRegistration): CachePro
 			details: {head: registration?.head ?? null},
 			remedy: [
 				commandLine(['git', `--git-dir=${paths.mirror}`, 'worktree', 'unlock', paths.checkout]),
-				commandLine(['git', `--git-dir=${paths.mirror}`, 'worktree', 'remove', paths.checkout]),
+				commandLine(['git', `--git-dir=${paths.mirror}`, 'worktree', 'remove', '--force', paths.checkout]),
 			].join(' && '),
 		},
 	);

@@ -10,7 +10,7 @@ import {placeProblem} from './mirror-problem.ts';
 import {readRegistrations} from './registrations.ts';
 import type {CacheProblem} from './report.ts';
 import {statusIfThere} from './trust.ts';
-import type {Inspection} from './worktree-inspect.ts';
+import {type Inspection, inspectWorktree} from './worktree-inspect.ts';
 import {entriesOf, type WorktreeLook} from './worktree-look.ts';
 import {findRegistration, lockReason, mismatch, registrationFaults} from './worktree-registration.ts';
 import {kindOfIssueEntry} from './worktree-state.ts';
@@ -136,18 +136,30 @@ export function leaveIssueDirectory(paths: IssuePaths): {readonly isKept: boolea
 	};
 }
 
-async function lockAgain({paths, draft}: WorktreeWork, run: (...command: string[]) => Promise<unknown>): Promise<void> {
+/**
+ * Git refused, or was ended. Where no file is gone yet the registration is locked again, and everything is as before; where files are gone it stays unlocked:
+ * that is what tells a removal that was ended half way from a worker's own deletions.
+ */
+async function lockAgain(work: WorktreeWork, run: (...command: string[]) => Promise<unknown>): Promise<void> {
+	const {request, paths, draft} = work;
 	try {
-		await run('lock', '--reason', lockReason(paths), '--', paths.checkout);
-	} catch (error) {
-		draft.problems.push(
-			placeProblem(
-				'CACHE_WORKTREE_UNLOCKED',
-				`worktrees/issue-${paths.target.issue}/checkout`,
-				`the registration stays unlocked (${error instanceof BailiffError ? error.code : 'unknown'})`,
-			),
-		);
+		const {admin} = findRegistration(paths, await readRegistrations(request.git, paths));
+		const counts = admin === null ? null : (await inspectWorktree(request.git, {paths, admin})).counts;
+		if (counts?.staged === 0 && counts.unstaged === 0) {
+			await run('lock', '--reason', lockReason(paths), '--', paths.checkout);
+			return;
+		}
+	} catch {
+		// It stays as it is, which the problem says.
 	}
+
+	draft.problems.push(
+		placeProblem(
+			'CACHE_WORKTREE_UNLOCKED',
+			`worktrees/issue-${paths.target.issue}/checkout`,
+			'the removal was ended half way: files are gone, and the registration stays unlocked; see docs/recovery.md',
+		),
+	);
 }
 
 function hasOwnDigest(paths: IssuePaths, name: string): boolean {
