@@ -175,7 +175,8 @@ function partial(paths: IssuePaths, {registration}: IssueRegistration): CachePro
 			details: {head: registration?.head ?? null},
 			remedy: [
 				commandLine(['git', `--git-dir=${paths.mirror}`, 'worktree', 'unlock', paths.checkout]),
-				commandLine(['git', `--git-dir=${paths.mirror}`, 'worktree', 'remove', '--force', paths.checkout]),
+				commandLine(['rm', '-r', '--', paths.checkout]),
+				commandLine(['git', `--git-dir=${paths.mirror}`, 'worktree', 'remove', paths.checkout]),
 			].join(' && '),
 		},
 	);

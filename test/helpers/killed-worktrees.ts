@@ -156,8 +156,8 @@ function mendAsPerson({paths}: WorktreeGround): void {
 
 	attempt('worktree', 'unlock', paths.checkout);
 	rmSync(paths.checkout, {recursive: true, force: true});
-	attempt('worktree', 'remove', '--force', paths.checkout);
-	for (const name of readdirSync(paths.issue).filter(name => name !== 'verification')) {
-		rmSync(path.join(paths.issue, name));
+	attempt('worktree', 'remove', paths.checkout);
+	for (const left of readdirSync(paths.issue).filter(entry => entry !== 'verification')) {
+		rmSync(path.join(paths.issue, left));
 	}
 }
