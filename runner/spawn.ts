@@ -124,6 +124,8 @@ export type Companion = {
 	readonly pid: number;
 	readonly requests: Writable;
 	readonly events: Readable;
+	/** Signals it while it was not reaped; afterwards its number may mean somebody else, and nothing happens. */
+	readonly signal: (name: 'SIGCONT' | 'SIGKILL') => void;
 	/** Resolves when it has ended, was reaped, and all that it said was read from `events`; never rejects. */
 	readonly ended: Promise<void>;
 };
@@ -155,7 +157,10 @@ export async function spawnCompanion(file: string): Promise<Companion> {
 
 	startedPids.add(pid);
 	const ended = waitForEnd(subprocess, pid, events);
-	return {pid, requests, events, ended};
+	const signal = (name: 'SIGCONT' | 'SIGKILL'): void => {
+		subprocess.kill(name);
+	};
+	return {pid, requests, events, signal, ended};
 }
 
 async function waitForEnd(subprocess: Promise<unknown>, pid: number, events: Readable): Promise<void> {

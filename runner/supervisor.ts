@@ -11,7 +11,7 @@ import {Sampler} from './sampler.ts';
 import {encodeErrand} from './sandbox/errand.ts';
 import {InsideRun, type SandboxEvent, setupMs} from './sandbox/inside-run.ts';
 import {type Companion, spawnCompanion} from './spawn.ts';
-import {trySignal, watchSilence} from './watchdog.ts';
+import {watchSilence} from './watchdog.ts';
 import {agree, endOrphans, presentChildren} from './witness.ts';
 
 /** How long a supervisor may take to say hello, and to end once its request pipe is closed. */
@@ -86,7 +86,7 @@ class SupervisorSession implements Supervisor {
 		giveUp.abort();
 		if (this.#onHello !== null || this.#fault !== null) {
 			const reason = this.#fault ?? 'it did not answer';
-			this.#signal('SIGKILL');
+			this.#parts.companion.signal('SIGKILL');
 			throw new BailiffError('RUN_SUPERVISOR_FAILED', `the native supervisor does not work here: ${reason}; run "bailiff doctor"`);
 		}
 	}
@@ -130,7 +130,7 @@ class SupervisorSession implements Supervisor {
 			// A supervisor that a command stopped would hear of this only at its deadline.
 			running.stopWatching();
 			running.stopWatching = this.#watch(0n);
-			this.#signal('SIGCONT');
+			this.#parts.companion.signal('SIGCONT');
 		}
 	}
 
@@ -148,7 +148,7 @@ class SupervisorSession implements Supervisor {
 	async #killLater(signal: AbortSignal): Promise<void> {
 		try {
 			await sleep(closeMs, undefined, {signal});
-			this.#signal('SIGKILL');
+			this.#parts.companion.signal('SIGKILL');
 		} catch {
 			// It ended by itself, which is the rule.
 		}
@@ -171,7 +171,7 @@ class SupervisorSession implements Supervisor {
 
 	#watch(timeoutNs: bigint): () => void {
 		const {native, companion} = this.#parts;
-		return watchSilence(native, {supervisor: companion.pid, timeoutNs});
+		return watchSilence(native, {supervisor: companion.pid, signal: companion.signal, timeoutNs});
 	}
 
 	#receive(bytes: Buffer): void {
@@ -287,11 +287,7 @@ class SupervisorSession implements Supervisor {
 	/** A supervisor that cannot be understood is no use any more: its end is brought about, and then dealt with as any other. */
 	#fail(reason: string): void {
 		this.#fault ??= reason;
-		this.#signal('SIGKILL');
-	}
-
-	#signal(signal: 'SIGCONT' | 'SIGKILL'): void {
-		trySignal(this.#parts.companion.pid, signal);
+		this.#parts.companion.signal('SIGKILL');
 	}
 
 	/** The supervisor is gone. A command that ran is ended and reaped by bailiff itself, and is cleanup_failed (R-MECH-4). */

@@ -13,7 +13,12 @@ const treeKillMs = 5000;
 const psPaths = ['/usr/bin/ps', '/bin/ps'];
 
 /** Whom the watchdog watches. */
-export type Watched = {readonly supervisor: number; readonly timeoutNs: bigint};
+export type Watched = {
+	readonly supervisor: number;
+	/** Does nothing once it was reaped. */
+	readonly signal: (name: 'SIGCONT' | 'SIGKILL') => void;
+	readonly timeoutNs: bigint;
+};
 
 /**
  * Ends a supervisor that is stopped or silent past the deadline of its command and all of its budgets: CONT first; when it stays silent, tree-kill
@@ -24,7 +29,7 @@ export function watchSilence(native: NativeParts, watched: Watched): () => void 
 	let timer = setTimeout(wake, Number(watched.timeoutNs / 1_000_000n) + ladderMs + silenceMs);
 
 	function wake(): void {
-		trySignal(watched.supervisor, 'SIGCONT');
+		watched.signal('SIGCONT');
 		timer = setTimeout(() => {
 			void end();
 		}, secondChanceMs);
@@ -44,22 +49,13 @@ export function watchSilence(native: NativeParts, watched: Watched): () => void 
 		}
 
 		killRows(native, alive);
-		trySignal(watched.supervisor, 'SIGKILL');
+		watched.signal('SIGKILL');
 	}
 
 	return () => {
 		isOff = true;
 		clearTimeout(timer);
 	};
-}
-
-/** Sends a signal to a process of ours; one that is gone already is no fault. */
-export function trySignal(pid: number, signal: 'SIGCONT' | 'SIGKILL'): void {
-	try {
-		process.kill(pid, signal);
-	} catch {
-		// It is gone: its end is noticed elsewhere.
-	}
 }
 
 /** tree-kill crashes the process that calls it where there is no `ps`: it runs beside us, and only where there is one. */

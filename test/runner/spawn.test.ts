@@ -3,7 +3,7 @@ import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {setTimeout as sleep} from 'node:timers/promises';
 import test from 'ava';
-import {type ProgramRequest, spawnProgram} from '../../runner/spawn.ts';
+import {type ProgramRequest, spawnCompanion, spawnProgram} from '../../runner/spawn.ts';
 
 const base: Omit<ProgramRequest, 'args'> = {
 	file: '/bin/sh',
@@ -108,6 +108,17 @@ test('spawnProgram() does not wait for whoever left the group and keeps its pipe
 	const [first, pid] = result?.stdout.toString().split('\n') ?? [];
 	t.is(first, 'before');
 	process.kill(Number(pid), 'SIGKILL');
+});
+
+test('a companion is signalled while it was not reaped, and nobody afterwards', async t => {
+	const companion = await spawnCompanion('/bin/cat');
+	companion.signal('SIGCONT');
+	companion.signal('SIGKILL');
+	await companion.ended;
+	t.notThrows(() => {
+		companion.signal('SIGKILL');
+	});
+	t.false(isRunning(companion.pid));
 });
 
 test('spawnProgram() names why a program did not start', async t => {
