@@ -28,7 +28,7 @@ const longestWaitMs = 2_000_000_000;
 /**
  * Serves one lease: accepts connections, checks whose they are, answers their requests one at a time each, and ends with the lease.
  *
- * One thread of libuv's pool waits for all sockets; no request is worked on outside of JavaScript. Source: BR-2, BR-3, BR-4.
+ * One thread of the addon waits for all sockets; no request is worked on outside of JavaScript. Source: BR-2, BR-3, BR-4.
  */
 export class BrokerServer {
 	readonly #service: BrokerService;
