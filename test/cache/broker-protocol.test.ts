@@ -81,18 +81,22 @@ test('answers are read as they were written', t => {
 
 test('a line may come in any pieces and is given once it is whole', t => {
 	fc.assert(
-		fc.property(fc.string({maxLength: 50}).map(text => text.replaceAll('\n', ' ')), fc.array(fc.nat(20), {maxLength: 10}), (text, cuts) => {
-			const bytes = Buffer.from(`${text}\n`);
-			const reader = new LineReader();
-			let at = 0;
-			for (const cut of cuts) {
-				const end = Math.min(at + cut, bytes.length - 1);
-				t.is(reader.push(bytes.subarray(at, end)), null);
-				at = end;
-			}
+		fc.property(
+			fc.string({maxLength: 50}).map(text => text.replaceAll('\n', ' ')),
+			fc.array(fc.nat(20), {maxLength: 10}),
+			(text, cuts) => {
+				const bytes = Buffer.from(`${text}\n`);
+				const reader = new LineReader();
+				let at = 0;
+				for (const cut of cuts) {
+					const end = Math.min(at + cut, bytes.length - 1);
+					t.is(reader.push(bytes.subarray(at, end)), null);
+					at = end;
+				}
 
-			t.is(reader.push(bytes.subarray(at))?.toString(), text);
-		}),
+				t.is(reader.push(bytes.subarray(at))?.toString(), text);
+			},
+		),
 	);
 });
 

@@ -3,9 +3,9 @@ import {chmodSync, closeSync, constants, lstatSync, mkdirSync, openSync, readdir
 import path from 'node:path';
 import {text} from 'node:stream/consumers';
 import test, {type ExecutionContext} from 'ava';
-import {BrokerServer} from '../../cache/broker-server.ts';
-import {probeFile} from '../../cache/broker-probe.ts';
 import {BrokerLease} from '../../cache/broker-lease.ts';
+import {probeFile} from '../../cache/broker-probe.ts';
+import {BrokerServer} from '../../cache/broker-server.ts';
 import {FileLock} from '../../cache/lock.ts';
 import {LockSession} from '../../cache/lock-session.ts';
 import {loadNative} from '../../native/index.ts';
@@ -34,11 +34,26 @@ test('one connection goes through a whole workflow, and after the release every 
 		[{op: 'acquire', hold: false}, granted(1, 'held', 'free')],
 		[{op: 'acquire', hold: false}, granted(2, 'held', 'free')],
 		[{op: 'renew', ttl_seconds: 30}, granted(3, 'held', 'free')],
-		[{op: 'probe', resource: 'repository'}, {...granted(4, 'held', 'free'), free: true}],
-		[{op: 'acquire_repository', wait_seconds: 0, pass_descriptor: false}, {...granted(5, 'held', 'held'), free: null}],
-		[{op: 'probe', resource: 'repository'}, {...granted(6, 'held', 'held'), free: false}],
-		[{op: 'probe', resource: 'issue'}, {...granted(7, 'held', 'held'), free: false}],
-		[{op: 'probe', resource: 'bootstrap'}, {...granted(8, 'held', 'held'), free: true}],
+		[
+			{op: 'probe', resource: 'repository'},
+			{...granted(4, 'held', 'free'), free: true},
+		],
+		[
+			{op: 'acquire_repository', wait_seconds: 0, pass_descriptor: false},
+			{...granted(5, 'held', 'held'), free: null},
+		],
+		[
+			{op: 'probe', resource: 'repository'},
+			{...granted(6, 'held', 'held'), free: false},
+		],
+		[
+			{op: 'probe', resource: 'issue'},
+			{...granted(7, 'held', 'held'), free: false},
+		],
+		[
+			{op: 'probe', resource: 'bootstrap'},
+			{...granted(8, 'held', 'held'), free: true},
+		],
 		[
 			{op: 'acquire_repository', wait_seconds: 0, pass_descriptor: false},
 			{v: 1, id: 9, ok: false, error: {code: 'CACHE_LOCK_BUSY', details: {resource: 'repository'}}},
