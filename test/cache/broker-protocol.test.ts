@@ -1,5 +1,5 @@
 import test from 'ava';
-import fc from 'fast-check';
+import {array, assert as assertProperty, nat, property, string} from 'fast-check';
 import {brokerLimits, LineReader, lineOf, parseAnswer, parseRequest, refusalOf} from '../../cache/broker-protocol.ts';
 import {BailiffError} from '../../core/errors.ts';
 import {codeOf, refusalOf as refusal} from '../helpers/refusal.ts';
@@ -80,10 +80,10 @@ test('answers are read as they were written', t => {
 });
 
 test('a line may come in any pieces and is given once it is whole', t => {
-	fc.assert(
-		fc.property(
-			fc.string({maxLength: 50}).map(text => text.replaceAll('\n', ' ')),
-			fc.array(fc.nat(20), {maxLength: 10}),
+	assertProperty(
+		property(
+			string({maxLength: 50}).map(text => text.replaceAll('\n', ' ')),
+			array(nat(20), {maxLength: 10}),
 			(text, cuts) => {
 				const bytes = Buffer.from(`${text}\n`);
 				const reader = new LineReader();
