@@ -31,25 +31,27 @@ export async function servedBroker(
 ): Promise<ServedBroker> {
 	const signal = new AbortController();
 	const lifeline = new AbortController();
-	let announce: (ready: BrokerReady) => void = () => {};
-	const announced = new Promise<BrokerReady>(resolve => {
-		announce = resolve;
-	});
-	const end = serveBroker({
-		contractPath,
-		target: {owner: 'acme', repository: 'widget', issue: options.issue ?? 7},
-		role: 'impl-agent',
-		runId: options.runId ?? 'w-1',
-		ttlSeconds: options.ttlSeconds ?? 900,
-		wait: {signal: signal.signal},
-		lifeline: lifeline.signal,
-		onReady: announce,
+	const serve = async (onReady: (ready: BrokerReady) => void): Promise<LeaseEnd> =>
+		serveBroker({
+			contractPath,
+			target: {owner: 'acme', repository: 'widget', issue: options.issue ?? 7},
+			role: 'impl-agent',
+			runId: options.runId ?? 'w-1',
+			ttlSeconds: options.ttlSeconds ?? 900,
+			wait: {signal: signal.signal},
+			lifeline: lifeline.signal,
+			onReady,
+		});
+	const {ready, end} = await new Promise<Pick<ServedBroker, 'ready' | 'end'>>((resolve, reject) => {
+		const ending: Promise<LeaseEnd> = serve(announced => {
+			resolve({ready: announced, end: ending});
+		});
+		ending.catch(reject);
 	});
 	t.teardown(async () => {
 		signal.abort(new BailiffError('CLI_INTERRUPTED', 'the test is over'));
 		await end.catch(() => {});
 	});
-	const ready = await Promise.race([announced, end.then(() => Promise.reject(new Error('the broker ended before it was ready')))]);
 	return {ready, end, signal, lifeline};
 }
 
