@@ -5,7 +5,9 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/bailiff-demo-XXXXXX")
 root=$work/root
-checkout=$work/checkout
+source=$work/source
+authority=$work/authority
+profile=$work/impl-agent
 # Git of its own: no configuration of this user, and this repository may belong to somebody else (a container that mounts it).
 export GIT_CONFIG_GLOBAL=$work/gitconfig GIT_CONFIG_SYSTEM=/dev/null
 printf '[safe]\n\tdirectory = *\n[advice]\n\tdetachedHead = false\n' >"$GIT_CONFIG_GLOBAL"
@@ -22,7 +24,9 @@ bailiff() {
 	shift
 	local shown="bailiff $*"
 	shown=${shown//$root/\$ROOT}
-	shown=${shown//$checkout/\$CHECKOUT}
+	shown=${shown//$authority/\$AUTHORITY}
+	shown=${shown//$profile/\$PROFILE}
+	shown=${shown//$source/\$SOURCE}
 	printf '\n$ %s\n' "${shown//$work/\$WORK}"
 	node "$here/build/bin/bailiff.cjs" "$@" || status=$?
 	if [ "$status" != "$want" ]; then
@@ -72,17 +76,40 @@ if ! node "$here/build/bin/bailiff.cjs" doctor >"$work/doctor.txt"; then
 	sandbox='{"mode": "off"}'
 fi
 
-say '1. A product and an exact commit of it' 'The product is this repository. It is cloned, so that nothing of yours is touched.'
-git clone -q --no-hardlinks "$here" "$checkout"
-commit=$(git -C "$checkout" rev-parse HEAD)
-git -C "$checkout" checkout -q --detach "$commit"
-echo "checkout: $checkout"
-echo "commit:   $commit"
+say '1. A product, and an authority that has it' \
+	'The product is this repository. It is cloned, so that nothing of yours is touched, and laid out as a local authority: a bare' \
+	'repository with issues and approvals as files beside it. A forge would be the authority otherwise.'
+git clone -q --no-hardlinks "$here" "$source"
+git -C "$source" checkout -q -B main HEAD
+target=(--owner demo --repository bailiff)
+if [ "$(git -C "$source" rev-parse --is-shallow-repository)" = true ]; then
+	echo 'This clone is shallow: parts of its history are missing, and bailiff mirrors no such repository:'
+	bailiff 3 local init --authority "$authority" "${target[@]}" --from "$source"
+	echo
+	echo 'The mend is "git fetch --unshallow". The demo leaves your clone alone, and goes on with a new repository of one commit: the files as they are.'
+	rm -rf "$source/.git"
+	git -C "$source" init -q -b main
+	git -C "$source" add -A -f
+	git -C "$source" -c user.name=demo -c user.email=demo@localhost commit -q -m 'The files of a shallow clone'
+fi
+commit=$(git -C "$source" rev-parse HEAD)
+bailiff 0 local init --authority "$authority" "${target[@]}" --from "$source"
+printf 'Write down what this is.\n\n- [ ] demo/feature.txt says it\n' >"$work/issue.md"
+on=(--target 'demo/bailiff#1')
+bailiff 0 local issue --authority "$authority" "${on[@]}" --title 'A feature' --body-file "$work/issue.md" --as maintainer
 
-say '2. A root: the place for evidence' 'Only this user can read it.'
+say '2. A root, a role and a mirror' 'The root is the place for everything; only this user can read it. The role may work where an approver said so.'
 bailiff 0 init --root "$root"
+bailiff 0 profile new --profile "$profile" --kind local --url "$authority" --role impl-agent --login impl-agent --account-id 2 --approver 1
+as=(--root "$root" --profile "$profile")
+bailiff 0 cache bootstrap "${as[@]}" --target demo/bailiff
 
-say '3. A plan' \
+say '3. The worktree of the issue' 'Nobody approved yet, so there is none. The approval is for exactly this body of the issue.'
+bailiff 3 worktree create "${as[@]}" "${on[@]}"
+bailiff 0 local approve --authority "$authority" "${on[@]}" --kind implementation --as maintainer
+bailiff 0 worktree create "${as[@]}" "${on[@]}"
+
+say '4. A plan' \
 	'Four commands. Each has its own limit of time and output. The last is a RED: a test of something that is not written yet,' \
 	'so it must fail with exit code 1. If it passed, the run would fail.'
 plan "$work/plan.json" \
@@ -92,23 +119,23 @@ plan "$work/plan.json" \
 	'{"id": "feature-not-written-yet", "argv": ["test", "-s", "demo/feature.txt"], "timeout_seconds": 10, "max_output_bytes": 4096, "expected_exit_code": 1, "purpose": "red"}'
 bailiff 0 plan check "$work/plan.json"
 
-say '4. The plan runs in custody' 'Exit code 0: every command ended as the plan said.'
-bailiff 0 run --root "$root" --repo-root "$checkout" --plan "$work/plan.json" --run-id demo-passed
+say '5. The plan runs in custody' 'It runs where the issue has its worktree. Exit code 0: every command ended as the plan said.'
+bailiff 0 run "${as[@]}" --plan "$work/plan.json" --run-id demo-passed
 
-say '5. A reader checks the evidence' \
+say '6. A reader checks the evidence' \
 	'It believes nothing that the evidence says about itself: files, digests, claims, truth table, ledger, and the commit in git. The verdict is valid-v3.'
-bailiff 0 validate --root "$root" --repo-root "$checkout" --owner demo --repository bailiff --issue 1 --run demo-passed --require-passed
+bailiff 0 validate --root "$root" "${on[@]}" --run demo-passed --require-passed
 
-say '6. A second run, with a command that hangs' \
+say '7. A second run, with a command that hangs' \
 	'It asks for 30 seconds and gets one. bailiff ends it, records the timeout, and says so: exit code 1.'
 plan "$work/slow.json" '{"id": "hangs", "argv": ["sleep", "30"], "timeout_seconds": 1, "max_output_bytes": 4096}'
-bailiff 1 run --root "$root" --repo-root "$checkout" --plan "$work/slow.json" --run-id demo-timeout
+bailiff 1 run "${as[@]}" --plan "$work/slow.json" --run-id demo-timeout
 
-say '7. The record of a failed run is sound too' 'Verdict valid-v3 (the evidence holds), result failed (the run did not pass).'
-bailiff 0 validate --root "$root" --repo-root "$checkout" --owner demo --repository bailiff --issue 1 --run demo-timeout
+say '8. The record of a failed run is sound too' 'Verdict valid-v3 (the evidence holds), result failed (the run did not pass).'
+bailiff 0 validate --root "$root" "${on[@]}" --run demo-timeout
 
 if [ "$sandbox" != '{"mode": "off"}' ]; then
-	say '8. What the sandbox keeps from a command' \
+	say '9. What the sandbox keeps from a command' \
 		'Three acts: a file in the checkout, a file outside, a connection out. Then the same with the sandbox off, as an explicit choice that the evidence shows.'
 	acts='touch build-output && echo wrote in the checkout; echo x >'$work'/outside; timeout 5 git ls-remote git://127.0.0.1:'$port'/ 2>&1 | grep -q refused && echo found no server || echo reached a server outside; rm -f build-output'
 	outside() {
@@ -119,29 +146,46 @@ if [ "$sandbox" != '{"mode": "off"}' ]; then
 	trap 'kill "$server" 2>/dev/null || true' EXIT
 	sleep 1
 	plan "$work/inside.json" '{"id": "acts", "argv": ["sh", "-c", "'"$acts"'"], "timeout_seconds": 30, "max_output_bytes": 4096}'
-	bailiff 0 run --root "$root" --repo-root "$checkout" --plan "$work/inside.json" --run-id demo-inside
-	bailiff 0 evidence show --root "$root" --owner demo --repository bailiff --issue 1 --run demo-inside --output acts
+	bailiff 0 run "${as[@]}" --plan "$work/inside.json" --run-id demo-inside
+	bailiff 0 evidence show --root "$root" "${on[@]}" --run demo-inside --output acts
 	outside
 	kept=$sandbox
 	sandbox='{"mode": "off"}'
 	plan "$work/off.json" '{"id": "acts", "argv": ["sh", "-c", "'"$acts"'"], "timeout_seconds": 30, "max_output_bytes": 4096}'
 	sandbox=$kept
-	bailiff 0 run --root "$root" --repo-root "$checkout" --plan "$work/off.json" --run-id demo-off
-	bailiff 0 evidence show --root "$root" --owner demo --repository bailiff --issue 1 --run demo-off --output acts
+	bailiff 0 run "${as[@]}" --plan "$work/off.json" --run-id demo-off
+	bailiff 0 evidence show --root "$root" "${on[@]}" --run demo-off --output acts
 	outside
 	kill "$server"
 fi
 
-say '9. What is there' 'Every run, and each attempt in the ledger: a run that failed cannot be made to disappear.'
-bailiff 0 evidence list --root "$root" --owner demo --repository bailiff --issue 1
-bailiff 0 evidence show --root "$root" --owner demo --repository bailiff --issue 1 --run demo-timeout
+say '10. What is there' 'Every run, and each attempt in the ledger: a run that failed cannot be made to disappear.'
+bailiff 0 evidence list --root "$root" "${on[@]}"
+bailiff 0 evidence show --root "$root" "${on[@]}" --run demo-timeout
 
-say '10. One changed byte' 'One letter in an output of the first run is edited. The reader says which file, and the exit code is 1. Then it is put back.'
+say '11. One changed byte' 'One letter in an output of the first run is edited. The reader says which file, and the exit code is 1. Then it is put back.'
 run=$root/repositories/demo/bailiff/worktrees/issue-1/verification/demo-passed
 cp -p "$run/output/002.log" "$work/kept.log"
 printf 'X' | dd of="$run/output/002.log" conv=notrunc status=none
-bailiff 1 validate --root "$root" --repo-root "$checkout" --owner demo --repository bailiff --issue 1 --run demo-passed
+bailiff 1 validate --root "$root" "${on[@]}" --run demo-passed
 cat "$work/kept.log" >"$run/output/002.log"
+
+say '12. Work, and what keeps it' \
+	'A command works in the worktree under the lock of its issue, and commits. Nobody has that commit yet, so the worktree stays.'
+bailiff 0 worktree exec "${as[@]}" "${on[@]}" -- sh -c 'echo "bailiff makes it checkable." >demo/feature.txt && git add demo/feature.txt && git commit -q -m "Say what it is" && git log -1 --oneline'
+bailiff 3 worktree remove "${as[@]}" "${on[@]}"
+
+say '13. The test that had to fail passes now' 'The RED of the first plan, on the new commit: the command is the same, and now it must pass.'
+commit=$(git -C "$(node "$here/build/bin/bailiff.cjs" worktree path --root "$root" "${on[@]}")" rev-parse HEAD)
+plan "$work/green.json" '{"id": "feature-written", "argv": ["test", "-s", "demo/feature.txt"], "timeout_seconds": 10, "max_output_bytes": 4096}'
+bailiff 0 run "${as[@]}" --plan "$work/green.json" --run-id demo-green
+bailiff 0 evidence report --root "$root" "${on[@]}" --run demo-green --format html --output "$work/report.html"
+echo "one page, for a browser: $work/report.html"
+
+say '14. Delivered, read back, removed' 'A person pushes. The removal believes nobody: it reads the branch back from the authority. The evidence stays.'
+git -C "$(node "$here/build/bin/bailiff.cjs" worktree path --root "$root" "${on[@]}")" push -q "$authority/demo/bailiff/repository.git" HEAD:refs/heads/issue-1
+bailiff 0 worktree remove "${as[@]}" "${on[@]}" --delivered-branch issue-1
+bailiff 0 evidence list --root "$root" "${on[@]}"
 
 say 'Where it lies' "$root/repositories/demo/bailiff/worktrees/issue-1/verification"
 (cd "$run/.." && find . -type f | sort)

@@ -10,8 +10,10 @@ function exec({request, profile}: WorktreeGround, script: string, more: Partial<
 	return execInWorktree({...rest, profile, argv: ['sh', '-c', script], environment: {PATH: '/usr/bin:/bin'}, stdout: 'stderr', ...more});
 }
 
-test('C-DEL-1: what the worktree held before and after is recorded, and the exit code is data', async t => {
+test('C-DEL-1, C-WT-4: what the worktree held before and after is recorded, the exit code is data, and the authority has what it had', async t => {
 	const ground = await workedGround(t);
+	const atAuthority = () => gitAsWorker(ground.gitDir, ['for-each-ref']);
+	const refs = atAuthority();
 	const {end, report, records} = await exec(ground, 'echo b >b.txt && git add b.txt && git commit -qm more && exit 7', {runId: 'w-1'});
 	t.deepEqual(end, {exitCode: 7, signal: null, startErrno: null});
 	t.is(report.status, 'ok', JSON.stringify(report.error));
@@ -22,6 +24,7 @@ test('C-DEL-1: what the worktree held before and after is recorded, and the exit
 	t.is(after.worktree.head_sha, ground.work('rev-parse', 'HEAD').trim());
 	t.is(after.worktree.commits_after_base, 1);
 	t.deepEqual(readdirSync(ground.paths.runtime), ['w-1']);
+	t.is(atAuthority(), refs);
 	t.is(ground.work('log', '-1', '--format=%an <%ae> %cn').trim(), 'impl-agent <impl-agent@localhost> impl-agent');
 });
 

@@ -136,7 +136,7 @@ function mode(file: string, wrong: number, right: number): Undo {
 	};
 }
 
-test('C-FC, C-ADM-3, C-REUSE-1: checkout, state and registration are one thing or none', async t => {
+test('C-FC, C-ADM-3, C-REUSE-1, C-WT-5: checkout, state and registration are one thing or none', async t => {
 	const ground = await workedGround(t);
 	t.deepEqual(await look(ground), {word: 'ready', codes: []});
 	for (const [title, damage, word, codes] of damages) {

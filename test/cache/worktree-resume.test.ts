@@ -1,7 +1,7 @@
 import {mkdirSync, writeFileSync} from 'node:fs';
 import path from 'node:path';
 import test from 'ava';
-import {resumeWorktree, worktreePath, worktreeStatus} from '../../cache/index.ts';
+import {resumeWorktree, syncMirror, worktreePath, worktreeStatus} from '../../cache/index.ts';
 import type {ErrorCode} from '../../core/errors.ts';
 import {addLocalApproval, writeLocalIssue} from '../../publish/local/index.ts';
 import {isRefused, type WorktreeGround, workedGround, worktreeGround} from '../helpers/worktree-ground.ts';
@@ -24,6 +24,22 @@ test('C-REUSE-2: dirty files, untracked files and commits are work, and stay as 
 	t.deepEqual(report.worktree.counts, {staged: 0, unstaged: 1, untracked: 1, ignored: 0});
 	t.is(work('status', '--porcelain'), before);
 	t.true(report.complete);
+});
+
+test('C-WT-3: commits on the detached HEAD outlive a sync that prunes, and a repack', async t => {
+	const ground = await workedGround(t);
+	const {paths, work} = ground;
+	writeFileSync(path.join(paths.checkout, 'b.txt'), 'b\n');
+	work('add', 'b.txt');
+	work('commit', '-qm', 'more');
+	const head = work('rev-parse', 'HEAD').trim();
+	ground.commit('second');
+	t.is((await syncMirror(ground.mirror.request)).status, 'ok');
+	gitAsWorker(paths.mirror, ['gc', '-q', '--prune=now']);
+	const report = await resumeWorktree(ground.request);
+	t.is(report.status, 'ok', JSON.stringify(report.error));
+	t.is(report.worktree.head_sha, head);
+	t.is(work('show', 'HEAD:b.txt'), 'b\n');
 });
 
 type Spoil = readonly [title: string, spoil: (ground: WorktreeGround) => unknown, code: ErrorCode];
