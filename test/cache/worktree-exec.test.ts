@@ -3,7 +3,7 @@ import path from 'node:path';
 import test from 'ava';
 import {type ExecRequest, execInWorktree, resumeWorktree} from '../../cache/index.ts';
 import {isHeld} from '../../cache/staging.ts';
-import {isRefused, type WorktreeGround, workedGround} from '../helpers/worktree-ground.ts';
+import {gitAsWorker, isRefused, type WorktreeGround, workedGround} from '../helpers/worktree-ground.ts';
 
 function exec({request, profile}: WorktreeGround, script: string, more: Partial<ExecRequest> = {}): ReturnType<typeof execInWorktree> {
 	const {openAuthority: _unasked, ...rest} = request;

@@ -4,7 +4,7 @@ import test from 'ava';
 import {resumeWorktree, syncMirror, worktreePath, worktreeStatus} from '../../cache/index.ts';
 import type {ErrorCode} from '../../core/errors.ts';
 import {addLocalApproval, writeLocalIssue} from '../../publish/local/index.ts';
-import {isRefused, type WorktreeGround, workedGround, worktreeGround} from '../helpers/worktree-ground.ts';
+import {gitAsWorker, isRefused, type WorktreeGround, workedGround, worktreeGround} from '../helpers/worktree-ground.ts';
 
 const files = {title: 'Count words', login: 'maintainer', state: 'open'} as const;
 
