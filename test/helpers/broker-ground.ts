@@ -7,7 +7,6 @@ import {type IssuePaths, issuePaths} from '../../cache/layout.ts';
 import {initRoot} from '../../cache/root.ts';
 import {BailiffError} from '../../core/errors.ts';
 import {loadNative} from '../../native/index.ts';
-import {eventually} from './eventually.ts';
 import {cliPath} from './run-cli.ts';
 import {temporaryDirectory} from './temporary-directory.ts';
 
@@ -131,8 +130,13 @@ export async function brokerProcess(t: ExecutionContext, root: string, ...more: 
 	const child = spawn(process.execPath, [cliPath, ...args, ...(more.includes('--run-id') ? [] : ['--run-id', 'w-1'])], {stdio: ['pipe', 'pipe', 'pipe']});
 	let stdout = '';
 	let stderr = '';
-	child.stdout.on('data', (chunk: Buffer) => {
-		stdout += chunk.toString();
+	const spoken = new Promise<void>(resolve => {
+		child.stdout.on('data', (chunk: Buffer) => {
+			stdout += chunk.toString();
+			if (stdout.includes('\n')) {
+				resolve();
+			}
+		});
 	});
 	child.stderr.on('data', (chunk: Buffer) => {
 		stderr += chunk.toString();
@@ -146,7 +150,8 @@ export async function brokerProcess(t: ExecutionContext, root: string, ...more: 
 		child.kill('SIGKILL');
 		await ended;
 	});
-	await eventually(`the broker is ready (${stderr})`, () => stdout.includes('\n') || child.exitCode !== null);
-	const ready: Record<string, unknown> = stdout === '' ? {} : JSON.parse(stdout);
+	await Promise.race([spoken, ended]);
+	t.not(stdout, '', stderr);
+	const ready: Record<string, unknown> = JSON.parse(stdout);
 	return {child, ready, handle: String(ready['handle']), stdout: () => stdout, stderr: () => stderr, ended};
 }
