@@ -13,12 +13,12 @@ type Row = {
 
 const read = (file: string): string => readFileSync(path.join(repositoryRoot, file), 'utf8');
 const ids: readonly string[] = Object.values<string[]>(JSON.parse(read('test/vectors/contract-ids.json'))).flat();
-const idForm = /\b[A-Z]-[A-Z]+(?:3)?-\d+\b/g;
+const idForm = /\b(?:[A-Z]-[A-Z]+(?:3)?|BR|SR-[A-Z]+)-\d+\b/g;
 const quoted = (cell: string): string[] => [...cell.matchAll(/`([^`]+)`/g)].map(match => match[1] ?? '');
 
 const rows: Row[] = read('docs/contract.md')
 	.split('\n')
-	.filter(line => /^\| [A-Z]-/.test(line))
+	.filter(line => /^\| [A-Z]{1,2}-/.test(line))
 	.map(line => {
 		const [id = '', , implementedIn = '', testedIn = '', state = ''] = line
 			.slice(2, -2)

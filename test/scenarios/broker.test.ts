@@ -197,12 +197,13 @@ test('a run whose broker is killed ends in order and leaves its evidence', async
 	t.like(JSON.parse(readFileSync(path.join(ground.runDirectory('r1'), 'manifest.json'), 'utf8')), {result: 'failed', stop: {reason: 'interrupted'}});
 });
 
+const call = async (words: readonly string[], more: readonly string[]): Promise<CliResult> => runCli([...words, ...more, '--json']);
+
 test('a worktree is made, worked in, resumed and removed, and its mirror synced, all under one lease (BR-7, C-LOCK-4)', async t => {
 	const ground = await mirroredGround(t);
 	const broker = await brokerProcess(t, ground.root);
 	const base = ['--root', ground.root, '--profile', path.join(ground.base, 'profile')];
 	const onIssue = [...base, '--target', 'acme/widget#7'];
-	const call = async (words: readonly string[], more: readonly string[]): Promise<CliResult> => runCli([...words, ...more, '--json']);
 	const busy = await call(['worktree', 'create'], onIssue);
 	t.like(busy.json(), {status: 'refused', error: {code: 'CACHE_LOCK_BUSY'}});
 	const lease = ['--handle', broker.handle];
