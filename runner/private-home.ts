@@ -9,6 +9,10 @@ import type {NativeParts} from '../native/index.ts';
 export type PrivateHome = {readonly home: string; readonly tmp: string; readonly remove: () => boolean};
 
 const prefix = 'bailiff-run-';
+/** The names that mkdtemp makes of it. */
+const ownName = /^bailiff-run-[A-Za-z0-9]{6}$/;
+/** All that a run ever makes in it (containment.ts makes the empty one). */
+const ownEntries: ReadonlySet<string> = new Set(['home', 'tmp', 'empty']);
 /** A directory this young may be between its making and its lock. */
 const settleMs = 60_000;
 
@@ -16,7 +20,8 @@ const settleMs = 60_000;
  * Makes an empty pair of directories (0700) outside the checkout and outside the evidence, and clears away what killed runs of this user left.
  * `remove` deletes both and says whether nothing was left; what a command made unreadable is opened up first, links are never followed.
  *
- * A run holds a lock on its directory: only one whose lock is free, so that its bailiff is gone, is a leftover.
+ * A run holds a lock on its directory: only one whose lock is free, so that its bailiff is gone, is a leftover; and only one that looks exactly like
+ * ours, since a directory of somebody may have such a name, too.
  * Refuses: RUN_HOME_FAILED where the temporary directory of this machine cannot be written. Source: R-START-1.
  */
 export function createPrivateHome(native: Pick<NativeParts, 'tryLock'>, clock: Clock): PrivateHome {
@@ -64,7 +69,7 @@ function openDirectory(directory: string): number {
 }
 
 function sweepLeftovers(native: Pick<NativeParts, 'tryLock'>, clock: Clock): void {
-	for (const name of listTemporary().filter(one => one.startsWith(prefix))) {
+	for (const name of listTemporary().filter(one => ownName.test(one))) {
 		try {
 			sweepLeftover(path.join(tmpdir(), name), native, clock);
 		} catch {
@@ -85,8 +90,10 @@ function listTemporary(): string[] {
 function sweepLeftover(directory: string, native: Pick<NativeParts, 'tryLock'>, clock: Clock): void {
 	const descriptor = openDirectory(directory);
 	try {
-		const {uid, mtimeMs} = fstatSync(descriptor);
-		if (uid === process.geteuid?.() && clock.wallMs() - mtimeMs > settleMs && native.tryLock(descriptor)) {
+		const {uid, mode, mtimeMs} = fstatSync(descriptor);
+		const isOld = clock.wallMs() - mtimeMs > settleMs;
+		const isOurs = uid === process.geteuid?.() && (mode & 0o7777) === 0o700 && readdirSync(`/proc/self/fd/${descriptor}`).every(name => ownEntries.has(name));
+		if (isOld && isOurs && native.tryLock(descriptor)) {
 			removeTree(directory);
 		}
 	} finally {

@@ -26,7 +26,7 @@ export function exampleManifest(): Manifest {
 
 /** A copy of the frozen run under a new directory, with the modes that evidence has. */
 export class RunCopy {
-	readonly base = mkdtempSync(join(tmpdir(), 'bailiff-run-'));
+	readonly base = mkdtempSync(join(tmpdir(), 'bailiff-example-'));
 	readonly verification = join(this.base, 'verification');
 	readonly run = join(this.verification, example.runId);
 

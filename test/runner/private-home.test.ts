@@ -1,4 +1,4 @@
-import {chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync, statSync, symlinkSync, writeFileSync} from 'node:fs';
+import {chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync, statSync, symlinkSync, writeFileSync} from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import test from 'ava';
@@ -37,13 +37,30 @@ test('what a command made unreadable is removed too, and links are not followed'
 test('what a killed run left is cleared away by the next, and what a living run holds is not', t => {
 	const held = createPrivateHome(loadNative(), systemClock);
 	const left = mkdtempSync(path.join(os.tmpdir(), 'bailiff-run-'));
-	writeFileSync(path.join(left, 'secret'), 'left behind');
+	mkdirSync(path.join(left, 'home'));
+	writeFileSync(path.join(left, 'home', 'secret'), 'left behind');
 	const later = createPrivateHome(loadNative(), {...systemClock, wallMs: () => systemClock.wallMs() + 3_600_000});
 	t.false(existsSync(left));
 	t.true(existsSync(held.home));
 	t.true(later.remove());
 	t.true(held.remove());
 });
+
+for (const [title, name, entry] of [
+	['that holds something else', 'bailiff-run-aB3dE6', 'root'],
+	['whose name only begins like ours', 'bailiff-run-of-mine', 'home'],
+] as const) {
+	test(`a directory of a person ${title} is never cleared away`, t => {
+		const mine = path.join(os.tmpdir(), name);
+		mkdirSync(path.join(mine, entry), {recursive: true, mode: 0o700});
+		t.teardown(() => {
+			rmSync(mine, {recursive: true, force: true});
+		});
+		const later = createPrivateHome(loadNative(), {...systemClock, wallMs: () => systemClock.wallMs() + 3_600_000});
+		t.true(existsSync(path.join(mine, entry)));
+		t.true(later.remove());
+	});
+}
 
 test('what is too young to be judged stays', t => {
 	const young = mkdtempSync(path.join(os.tmpdir(), 'bailiff-run-'));
