@@ -1,5 +1,6 @@
 import type {z} from 'zod';
 import {pointerToken} from '../core/strict-json.ts';
+import {maxProblems} from './problem-list.ts';
 import type {Problem} from './problems.ts';
 
 /** What was checked, and where a person finds it. */
@@ -17,10 +18,17 @@ export type CheckedDocument = {
  * wrong value (EVIDENCE_SCHEMA), each with the JSON Pointer of exactly that place.
  *
  * Strings of the document are never quoted (they could be secrets): a message shows numbers, booleans and the kind of everything else.
+ * At most `maxProblems`, and then one that says so (EVIDENCE_MORE_PROBLEMS).
  * Source: E-READ ("all problems are collected"), R-PLAN-1.
  */
 export function schemaProblems(issues: readonly z.core.$ZodIssue[], document: CheckedDocument): Problem[] {
-	return issues.flatMap(issue => problemsOfIssue(issue, document));
+	const found = issues.slice(0, maxProblems).flatMap(issue => problemsOfIssue(issue, document));
+	if (issues.length <= maxProblems && found.length <= maxProblems) {
+		return found;
+	}
+
+	const message = `more are not listed, the limit is ${maxProblems}`;
+	return [...found.slice(0, maxProblems), {code: 'EVIDENCE_MORE_PROBLEMS', path: null, pointer: '', message}];
 }
 
 /** The JSON Pointer (RFC 6901) of a path of keys and indices. */

@@ -75,3 +75,14 @@ test('pointerOf() escapes each token', t => {
 	t.is(pointerOf([]), '');
 	t.is(pointerOf(['a/b', 0, '~']), '/a~1b/0/~0');
 });
+
+for (const [title, value] of [
+	['wrong keys', {...good, env: Object.fromEntries(Array.from({length: 1500}, (_, index) => [`lower${index}`, 'x']))}],
+	['unknown keys', {...good, ...Object.fromEntries(Array.from({length: 1500}, (_, index) => [`other${index}`, 1]))}],
+] as const) {
+	test(`schemaProblems() lists the first thousand of many ${title}, and says that there are more`, t => {
+		const found = problems(value);
+		t.is(found.length, 1001);
+		t.is(found.at(-1), 'EVIDENCE_MORE_PROBLEMS   more are not listed, the limit is 1000');
+	});
+}
