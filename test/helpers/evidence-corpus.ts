@@ -75,11 +75,19 @@ export function corpusCases(): ReadonlyMap<string, Case> {
 	return new Map(names.toSorted().map(name => [name, JSON.parse(readFileSync(path.join(corpusDirectory, name, 'case.json'), 'utf8')) as Case]));
 }
 
+/** Nothing of the user who runs the tests. */
+const gitEnvironment = {
+	PATH: process.env['PATH'],
+	HOME: '/nonexistent',
+	GIT_CONFIG_GLOBAL: '/dev/null',
+	GIT_CONFIG_SYSTEM: '/dev/null',
+	GIT_ALLOW_PROTOCOL: 'file',
+};
+
 /** The checkout that every base was made on. */
 export function cloneCorpusSource(directory: string): string {
 	const checkout = path.join(directory, 'checkout');
-	const env = {PATH: process.env['PATH'], GIT_CONFIG_GLOBAL: '/dev/null', GIT_CONFIG_SYSTEM: '/dev/null', GIT_ALLOW_PROTOCOL: 'file'};
-	execFileSync('git', ['clone', '-q', path.join(corpusDirectory, 'source.bundle'), checkout], {env, stdio: ['ignore', 'pipe', 'pipe']});
+	execFileSync('git', ['clone', '-q', path.join(corpusDirectory, 'source.bundle'), checkout], {env: gitEnvironment, stdio: ['ignore', 'pipe', 'pipe']});
 	return checkout;
 }
 
@@ -163,7 +171,7 @@ const steps: Readonly<Record<Step['op'], (step: Step, places: Places) => void>> 
 	},
 	git: ({args = []}, {ground}) => {
 		const identity = ['-c', 'user.name=Author', '-c', 'user.email=author@example.org'];
-		execFileSync('git', ['-C', ground.checkout, ...identity, ...args], {stdio: ['ignore', 'pipe', 'pipe']});
+		execFileSync('git', ['-C', ground.checkout, ...identity, ...args], {env: gitEnvironment, stdio: ['ignore', 'pipe', 'pipe']});
 	},
 	hardlink: (_, {file, to}) => linkSync(file, to),
 	nest: ({bytes = 0}, {file}) => writeFileSync(file, '['.repeat(bytes)),
