@@ -117,7 +117,9 @@ async function makeMirror(work: MirrorWork, state: AuthorityState, outer: HeldLo
 	return proveStanding(work, state);
 }
 
-async function takeOwnLock({request, locks, draft}: MirrorWork): Promise<HeldLock> {
+async function takeOwnLock({request, paths, locks, draft}: MirrorWork): Promise<HeldLock> {
+	// A run that was killed at its very beginning made the directory alone.
+	ensurePrivateDirectory(paths.locks);
 	const own = await locks.repository(waitOf(request));
 	draft.locks.push('repository');
 	return own;

@@ -42,6 +42,14 @@ test('bootstrap publishes into a directory that runs made, and leaves them alone
 	t.deepEqual(readdirSync(ground.paths.owner), ['widget']);
 });
 
+test('bootstrap publishes into a directory that a killed run made and left empty', async t => {
+	const ground = await mirrorGround(t);
+	mkdirSync(ground.paths.repository, {recursive: true, mode: 0o700});
+	const report = await bootstrapMirror(ground.request);
+	t.is(report.status, 'ok', JSON.stringify(report.error));
+	t.deepEqual(readdirSync(ground.paths.owner), ['widget']);
+});
+
 test('bootstrap waits for the repository lock of a directory that runs made, or refuses', async t => {
 	const ground = await mirrorGround(t);
 	const place = await openRunPlace({contractPath: ground.request.contractPath, target: ground.target});
