@@ -1,9 +1,10 @@
 import {runIdProblem} from '../core/ids.ts';
 import type {SafeDirectory} from '../core/safe-file.ts';
+import {identityProblems} from './identity-check.ts';
 import {type Attempts, countAttempts, ledgerMatchProblems, ledgerRunProblems} from './ledger-check.ts';
 import type {Manifest} from './manifest-schema.ts';
 import {ProblemList} from './problem-list.ts';
-import type {Problem, ProblemCode} from './problems.ts';
+import type {Problem} from './problems.ts';
 import type {FileReading} from './run-files.ts';
 import {finishRun, nothingRead, type OutputScan, openRun, type RunReading} from './run-reader.ts';
 import {uniqueProblems} from './source-check.ts';
@@ -101,19 +102,11 @@ function readLedgerSide(directory: SafeDirectory, run: RunReading, reading: File
 }
 
 function argumentProblems(manifest: Manifest, request: EvidenceRequest): Problem[] {
-	const found: Problem[] = [];
-	const compare = (code: ProblemCode, pointer: string, isEqual: boolean): void => {
-		if (!isEqual) {
-			found.push({code, path: 'manifest.json', pointer, message: 'this is not what was asked for'});
-		}
-	};
-
-	compare('EVIDENCE_RUN_MISMATCH', '/run_id', manifest.run_id === request.runId);
-	for (const name of ['owner', 'repository', 'issue'] as const) {
-		compare('EVIDENCE_TARGET_MISMATCH', `/target/${name}`, manifest.target[name] === request.target[name]);
+	const found = identityProblems(manifest, request);
+	if (request.sourceSha !== undefined && manifest.source.sha !== request.sourceSha) {
+		found.push({code: 'EVIDENCE_SOURCE_HEAD', path: 'manifest.json', pointer: '/source/sha', message: 'this is not what was asked for'});
 	}
 
-	compare('EVIDENCE_SOURCE_HEAD', '/source/sha', request.sourceSha === undefined || manifest.source.sha === request.sourceSha);
 	if (request.requirePassed === true && manifest.result !== 'passed') {
 		found.push({code: 'EVIDENCE_NOT_PASSED', path: 'manifest.json', pointer: '/result', message: 'the evidence is that of a run that did not pass'});
 	}

@@ -1,6 +1,7 @@
 import {BailiffError} from '../core/errors.ts';
 import {runIdProblem} from '../core/ids.ts';
 import {closing} from '../core/safe-file.ts';
+import {identityProblems} from './identity-check.ts';
 import {ledgerMatchProblems} from './ledger-check.ts';
 import {manifestLimits} from './manifest.ts';
 import type {Manifest} from './manifest-schema.ts';
@@ -31,11 +32,12 @@ export function readSoundManifest(place: VerificationPlace, runId: string): Soun
 			throw refused('EVIDENCE_RUN_NOT_FOUND', `there is no readable manifest of run ${JSON.stringify(runId)}`, problems);
 		}
 
+		problems.addAll(identityProblems(manifest, {runId, target: place.target}));
 		const ledger = readLedger(directory, reading);
 		problems.addAll(ledger === null ? [] : [...ledger.problems, ...ledgerMatchProblems(ledger, {manifest, manifestSha256, planSha256: planSha256 ?? ''})]);
 		const request = {name: 'manifest.json', path: 'manifest.json', maxBytes: manifestLimits.maxBytes};
 		const file = closing(directory.enter(runId), run => readEvidenceFile(run, request, reading));
-		if (file === null || file.sha256 !== manifestSha256 || manifest.run_id !== runId || !problems.isSound) {
+		if (file === null || file.sha256 !== manifestSha256 || !problems.isSound) {
 			throw refused('EVIDENCE_UNSOUND', `the run ${JSON.stringify(runId)} contradicts itself or its ledger: nobody should put a name to it`, problems);
 		}
 

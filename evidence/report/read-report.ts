@@ -2,6 +2,7 @@ import {BailiffError} from '../../core/errors.ts';
 import {runIdProblem} from '../../core/ids.ts';
 import {closing, type SafeDirectory} from '../../core/safe-file.ts';
 import {version} from '../../core/version.ts';
+import {identityProblems} from '../identity-check.ts';
 import {countAttempts, ledgerMatchProblems} from '../ledger-check.ts';
 import {manifestLimits} from '../manifest.ts';
 import type {CommandRecord, Manifest} from '../manifest-schema.ts';
@@ -58,6 +59,7 @@ function reportOf(opened: OpenVerification, request: ReportRequest, problems: Pr
 		throw notFound(request.runId, problems);
 	}
 
+	problems.addAll(identityProblems(manifest, {runId: request.runId, target: request.place.target}));
 	const attempts = readAttempts(opened, {manifest, manifestSha256, planSha256: run.planSha256 ?? manifest.plan.sha256}, problems);
 	return closing(directory.enter(request.runId), runDirectory => {
 		const documents = readDocuments(runDirectory, uid, run);

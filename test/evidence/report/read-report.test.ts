@@ -95,6 +95,12 @@ test('readReport() counts a command that could not be started as an error, not a
 	t.is(report.run_fault, null);
 });
 
+test('readReport() of a run that was copied from another issue is unsound', t => {
+	const {report} = exampleReport(t, manifest => ({...manifest, target: {...manifest.target, issue: 8}}));
+	t.is(report.verdict, 'unsound');
+	t.true(report.problems.some(({code}) => code === 'EVIDENCE_TARGET_MISMATCH'));
+});
+
 test('readReport() refuses a run that is not there', t => {
 	const copy = new RunCopy();
 	t.teardown(() => copy.remove());
