@@ -71,7 +71,7 @@ export class BrokerRuntime {
 		const {handle, socket} = this.places;
 		const token = randomBytes(tokenBytes).toString('base64url');
 		this.#tokenDigest = digestOf(token);
-		this.#directory = loadNative().openNoLinks(this.places.directory, constants.O_RDONLY | constants.O_DIRECTORY);
+		this.#directory = openRuntime(this.places.directory);
 		let listener: number | null = null;
 		const own: Array<{file: string; dev: bigint; ino: bigint}> = [];
 		try {
@@ -157,7 +157,7 @@ export function connectTo(handleFile: string): number {
 	const {directory: place, socket} = placesIn(path.dirname(handleFile));
 	checkPrivateDirectory(place);
 	const native = loadNative();
-	const directory = native.openNoLinks(place, constants.O_RDONLY | constants.O_DIRECTORY);
+	const directory = openRuntime(place);
 	try {
 		const connection = native.connectUnix(directory, socketName);
 		const uid = native.peerUid(connection);
@@ -171,6 +171,16 @@ export function connectTo(handleFile: string): number {
 		throw error instanceof BailiffError ? error : connectRefusal(socket, error);
 	} finally {
 		closeSync(directory);
+	}
+}
+
+function openRuntime(place: string): number {
+	try {
+		return loadNative().openNoLinks(place, constants.O_RDONLY | constants.O_DIRECTORY);
+	} catch (error) {
+		const errno = errnoOf(error);
+		const what = errno === 'ELOOP' ? 'passes through a symbolic link: name it by its real path' : `cannot be opened (${errno ?? 'unknown'})`;
+		throw new BailiffError('CACHE_PATH_UNTRUSTED', `${place} ${what}`, {cause: error, details: {path: place, errno}});
 	}
 }
 
@@ -245,9 +255,13 @@ function identityOf(file: string): {file: string; dev: bigint; ino: bigint} {
 
 function removeOwn(own: ReadonlyArray<{readonly file: string; readonly dev: bigint; readonly ino: bigint}>): void {
 	for (const {file, dev, ino} of own) {
-		const named = lstatSync(file, {bigint: true, throwIfNoEntry: false});
-		if (named?.dev === dev && named.ino === ino) {
-			unlinkSync(file);
+		try {
+			const named = lstatSync(file, {bigint: true, throwIfNoEntry: false});
+			if (named?.dev === dev && named.ino === ino) {
+				unlinkSync(file);
+			}
+		} catch {
+			// What cannot be removed stays: nobody listens there any more, and the next broker says so.
 		}
 	}
 }

@@ -140,6 +140,17 @@ test('a runtime that others may enter is not connected to', t => {
 	);
 });
 
+test('a handle that is reached through a link is not connected to', t => {
+	const place = ground(t);
+	const {handle} = runtime(t, place).places;
+	const link = `${place.root}-link`;
+	symlinkSync(place.root, link);
+	t.is(
+		codeOf(() => connectTo(handle.replace(place.root, link))),
+		'CACHE_PATH_UNTRUSTED',
+	);
+});
+
 test('the places of a workflow follow from its id', t => {
 	const {paths} = brokerGround(t);
 	t.is(runtimePlaces(paths, 'w-1').handle, `${paths.root}/repositories/acme/widget/worktrees/issue-7/runtime/w-1/handle.json`);
