@@ -21,16 +21,16 @@ static const struct {
 	NAME(EXDEV),  NAME(EADDRINUSE),   NAME(ECONNREFUSED), NAME(ECONNRESET), NAME(EPIPE), NAME(ENOTSOCK), NAME(ENOTCONN),
 };
 
-napi_value throw_named(napi_env env, const char *code, const char *call, const char *path) {
+napi_value throw_named(napi_env env, const char *code, const char *call, const char *path)
+{
 	char message[512];
 	int length = snprintf(message, sizeof message, "%s: %s%s%s%s", code, call, path ? " '" : "", path ? path : "", path ? "'" : "");
 	size_t used = length < (int)sizeof message ? (size_t)length : sizeof message - 1;
 	napi_value code_value = make_string(env, code, strlen(code));
 	napi_value message_value = make_string(env, message, used);
 	napi_value error;
-	if (!code_value || !message_value || napi_create_error(env, code_value, message_value, &error) != napi_ok) {
+	if (!code_value || !message_value || napi_create_error(env, code_value, message_value, &error) != napi_ok)
 		return NULL;
-	}
 	if (!set_property(env, error, "syscall", make_string(env, call, strlen(call))) ||
 		(path && !set_property(env, error, "path", make_string(env, path, strlen(path))))) {
 		return NULL;
@@ -39,35 +39,36 @@ napi_value throw_named(napi_env env, const char *code, const char *call, const c
 	return NULL;
 }
 
-napi_value throw_errno(napi_env env, int error, const char *call, const char *path) {
+napi_value throw_errno(napi_env env, int error, const char *call, const char *path)
+{
 	for (size_t i = 0; i < sizeof errno_names / sizeof *errno_names; i++) {
-		if (errno_names[i].number == error) {
+		if (errno_names[i].number == error)
 			return throw_named(env, errno_names[i].name, call, path);
-		}
 	}
 	char other[16];
 	snprintf(other, sizeof other, "E%d", error);
 	return throw_named(env, other, call, path);
 }
 
-static bool wrong_argument(napi_env env, const char *message) {
+static bool wrong_argument(napi_env env, const char *message)
+{
 	napi_throw_type_error(env, "ERR_INVALID_ARG_TYPE", message);
 	return false;
 }
 
-bool take_args(napi_env env, napi_callback_info info, size_t count, napi_value *args) {
+bool take_args(napi_env env, napi_callback_info info, size_t count, napi_value *args)
+{
 	napi_value all[ADDON_MAX_ARGS];
 	size_t given = ADDON_MAX_ARGS;
-	if (napi_get_cb_info(env, info, &given, all, NULL, NULL) != napi_ok || given != count) {
+	if (napi_get_cb_info(env, info, &given, all, NULL, NULL) != napi_ok || given != count)
 		return wrong_argument(env, "wrong number of arguments");
-	}
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++)
 		args[i] = all[i];
-	}
 	return true;
 }
 
-bool take_integer(napi_env env, napi_value value, int64_t low, int64_t high, int64_t *out) {
+bool take_integer(napi_env env, napi_value value, int64_t low, int64_t high, int64_t *out)
+{
 	double number;
 	if (napi_get_value_double(env, value, &number) != napi_ok || !(number >= (double)low && number <= (double)high) ||
 		number != (double)(int64_t)number) {
@@ -77,14 +78,15 @@ bool take_integer(napi_env env, napi_value value, int64_t low, int64_t high, int
 	return true;
 }
 
-bool take_boolean(napi_env env, napi_value value, bool *out) {
-	if (napi_get_value_bool(env, value, out) != napi_ok) {
+bool take_boolean(napi_env env, napi_value value, bool *out)
+{
+	if (napi_get_value_bool(env, value, out) != napi_ok)
 		return wrong_argument(env, "a boolean was expected");
-	}
 	return true;
 }
 
-char *take_string(napi_env env, napi_value value) {
+char *take_string(napi_env env, napi_value value)
+{
 	size_t length;
 	if (napi_get_value_string_utf8(env, value, NULL, 0, &length) != napi_ok) {
 		wrong_argument(env, "a string was expected");
@@ -103,11 +105,11 @@ char *take_string(napi_env env, napi_value value) {
 	return text;
 }
 
-bool take_pids(napi_env env, napi_value value, int32_t **pids, size_t *count) {
+bool take_pids(napi_env env, napi_value value, int32_t **pids, size_t *count)
+{
 	uint32_t length;
-	if (napi_get_array_length(env, value, &length) != napi_ok) {
+	if (napi_get_array_length(env, value, &length) != napi_ok)
 		return wrong_argument(env, "an array was expected");
-	}
 	int32_t *list = calloc(length + 1, sizeof *list);
 	if (!list) {
 		throw_errno(env, ENOMEM, "calloc", NULL);
@@ -127,26 +129,31 @@ bool take_pids(napi_env env, napi_value value, int32_t **pids, size_t *count) {
 	return true;
 }
 
-napi_value make_number(napi_env env, double value) {
+napi_value make_number(napi_env env, double value)
+{
 	napi_value result;
 	return napi_create_double(env, value, &result) == napi_ok ? result : NULL;
 }
 
-napi_value make_boolean(napi_env env, bool value) {
+napi_value make_boolean(napi_env env, bool value)
+{
 	napi_value result;
 	return napi_get_boolean(env, value, &result) == napi_ok ? result : NULL;
 }
 
-napi_value make_null(napi_env env) {
+napi_value make_null(napi_env env)
+{
 	napi_value result;
 	return napi_get_null(env, &result) == napi_ok ? result : NULL;
 }
 
-napi_value make_string(napi_env env, const char *value, size_t length) {
+napi_value make_string(napi_env env, const char *value, size_t length)
+{
 	napi_value result;
 	return napi_create_string_utf8(env, value, length, &result) == napi_ok ? result : NULL;
 }
 
-bool set_property(napi_env env, napi_value object, const char *name, napi_value value) {
+bool set_property(napi_env env, napi_value object, const char *name, napi_value value)
+{
 	return value && napi_set_named_property(env, object, name, value) == napi_ok;
 }

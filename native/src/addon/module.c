@@ -35,7 +35,8 @@ static const struct {
 	{"waitReadable", wait_readable},
 };
 
-NAPI_MODULE_INIT() {
+NAPI_MODULE_INIT()
+{
 	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
 		napi_value function;
 		if (napi_create_function(env, functions[i].name, NAPI_AUTO_LENGTH, functions[i].call, NULL, &function) != napi_ok ||

@@ -19,12 +19,14 @@ struct wait {
 	int ready;
 };
 
-static void free_wait(struct wait *wait) {
+static void free_wait(struct wait *wait)
+{
 	free(wait->watched);
 	free(wait);
 }
 
-static void *poll_all(void *data) {
+static void *poll_all(void *data)
+{
 	struct wait *wait = data;
 	napi_threadsafe_function answer = wait->answer;
 	wait->ready = poll(wait->watched, wait->count, wait->timeout_ms);
@@ -38,7 +40,8 @@ static void *poll_all(void *data) {
 }
 
 /* Where poll itself failed, everybody is named: whoever then reads meets the fault with its own name. Without env JavaScript is ending: nobody asks. */
-static void answer_wait(napi_env env, napi_value callback, void *context, void *data) {
+static void answer_wait(napi_env env, napi_value callback, void *context, void *data)
+{
 	struct wait *wait = data;
 	napi_value list;
 	(void)callback;
@@ -46,16 +49,16 @@ static void answer_wait(napi_env env, napi_value callback, void *context, void *
 	if (env && napi_create_array(env, &list) == napi_ok) {
 		uint32_t found = 0;
 		for (uint32_t i = 0; i < wait->count; i++) {
-			if (wait->ready < 0 || wait->watched[i].revents) {
+			if (wait->ready < 0 || wait->watched[i].revents)
 				napi_set_element(env, list, found++, make_number(env, wait->watched[i].fd));
-			}
 		}
 		napi_resolve_deferred(env, wait->deferred, list);
 	}
 	free_wait(wait);
 }
 
-static bool take_watched(napi_env env, napi_value list, struct wait *wait) {
+static bool take_watched(napi_env env, napi_value list, struct wait *wait)
+{
 	if (napi_get_array_length(env, list, &wait->count) != napi_ok) {
 		napi_throw_type_error(env, "ERR_INVALID_ARG_TYPE", "an array was expected");
 		return false;
@@ -68,23 +71,22 @@ static bool take_watched(napi_env env, napi_value list, struct wait *wait) {
 	for (uint32_t i = 0; i < wait->count; i++) {
 		napi_value item;
 		int64_t fd;
-		if (napi_get_element(env, list, i, &item) != napi_ok || !take_integer(env, item, 0, INT32_MAX, &fd)) {
+		if (napi_get_element(env, list, i, &item) != napi_ok || !take_integer(env, item, 0, INT32_MAX, &fd))
 			return false;
-		}
 		wait->watched[i] = (struct pollfd){.fd = (int)fd, .events = POLLIN | POLLRDHUP};
 	}
 	return true;
 }
 
 /* The thread takes no signal: those are for Node's own. Returns an errno. */
-static int start_thread(struct wait *wait) {
+static int start_thread(struct wait *wait)
+{
 	pthread_t thread;
 	pthread_attr_t attributes;
 	sigset_t all, before;
 	int error = pthread_attr_init(&attributes);
-	if (error) {
+	if (error)
 		return error;
-	}
 	sigfillset(&all);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attributes, 262144);
@@ -96,16 +98,15 @@ static int start_thread(struct wait *wait) {
 }
 
 /* waitReadable(fds, timeoutMs): a promise of those that can be read without waiting, are closed at the other end, or are broken; none after the time. */
-napi_value wait_readable(napi_env env, napi_callback_info info) {
+napi_value wait_readable(napi_env env, napi_callback_info info)
+{
 	napi_value args[2], name, promise;
 	int64_t timeout_ms;
-	if (!take_args(env, info, 2, args) || !take_integer(env, args[1], 0, INT32_MAX, &timeout_ms)) {
+	if (!take_args(env, info, 2, args) || !take_integer(env, args[1], 0, INT32_MAX, &timeout_ms))
 		return NULL;
-	}
 	struct wait *wait = calloc(1, sizeof *wait);
-	if (!wait) {
+	if (!wait)
 		return throw_errno(env, ENOMEM, "calloc", NULL);
-	}
 	wait->timeout_ms = (int)timeout_ms;
 	if (!take_watched(env, args[0], wait)) {
 		free_wait(wait);
