@@ -99,9 +99,27 @@ export function parseRepositoryName(text: string): RepositoryName {
 	return checkRepositoryName({owner, repository});
 }
 
-/** The absolute form of a path that a person may give relative to where they stand (plans, checkouts, outputs; never the root). */
+/**
+ * The absolute form of a path that a person may give relative to where they stand (plans, checkouts, outputs; never the root).
+ *
+ * Refuses: CLI_USAGE for a relative one where that directory is gone.
+ */
 export function toAbsolute(given: string): string {
-	return path.resolve(process.cwd(), given);
+	return path.isAbsolute(given) ? path.resolve(given) : path.resolve(whereWeStand(given), given);
+}
+
+function whereWeStand(given: string): string {
+	try {
+		return process.cwd();
+	} catch (error) {
+		throw new BailiffError(
+			'CLI_USAGE',
+			`the directory in which bailiff was started is gone, so ${JSON.stringify(given)} names nothing: give an absolute path`,
+			{
+				cause: error,
+			},
+		);
+	}
 }
 
 /** How long to wait for a lock: `--lock-timeout SECONDS`, or not at all. Source: C-LOCK-7. */

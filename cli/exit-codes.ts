@@ -168,6 +168,7 @@ export const exitCodeByErrorCode: Readonly<Record<ErrorCode, ExitCode>> = {
 	PUBLISH_LOCAL_EXISTS: refused,
 	CLI_FILE_NOT_WRITTEN: refused,
 	CLI_INTERRUPTED: 130,
+	CLI_MACHINE_LIMIT: uncertain,
 	CLI_NOTHING_FOUND: refused,
 	CLI_OUTPUT_FAILED: uncertain,
 	CLI_USAGE: usage,

@@ -3,6 +3,8 @@ import {version} from '../core/version.ts';
 import {guardCrashes, guardStdout, writeFailure, writeReply} from './output.ts';
 
 async function main(argv: readonly string[]): Promise<void> {
+	// An odd umask would take from us what we make ourselves; what it keeps from others stays kept.
+	process.umask(process.umask() & 0o077);
 	guardStdout();
 	let isJson = asksForJson(argv);
 	guardCrashes(isJson);

@@ -1,5 +1,4 @@
-import type {BailiffError, JsonValue} from '../core/errors.ts';
-import {errnoOf} from '../core/errors.ts';
+import {BailiffError, errnoOf, type JsonValue} from '../core/errors.ts';
 import {visibleJson, visibleText} from '../core/visible-text.ts';
 import type {Reply} from './command-spec.ts';
 import {type ExitCode, exitCodeOf, exitCodes, isBailiffError} from './exit-codes.ts';
@@ -31,7 +30,8 @@ export function writeReply(reply: Reply, isJson: boolean): number {
  *
  * Returns the exit code. Source: shapes.ts: ErrorAnswer.
  */
-export function writeFailure(error: unknown, isJson: boolean): ExitCode {
+export function writeFailure(thrown: unknown, isJson: boolean): ExitCode {
+	const error = isBailiffError(thrown) ? thrown : (machineLimit(thrown) ?? thrown);
 	if (!isBailiffError(error)) {
 		writeError(`bailiff: this is a bug of bailiff, please report it\n${stackOf(error)}`);
 		return writeBug(isJson);
@@ -88,6 +88,19 @@ export function stderrStream(): NodeJS.WriteStream {
 	}
 
 	return process.stderr;
+}
+
+/** What the machine refuses to any program is no bug of this one. */
+const machineLimits: Readonly<Record<string, string>> = {
+	EMFILE: 'this process may not open more files: raise its limit (ulimit -n) to 256 or more',
+	ENFILE: 'too many files are open on this machine',
+	ENOMEM: 'there is no memory left: free some, or raise the limit of this process',
+};
+
+function machineLimit(error: unknown): BailiffError | null {
+	const errno = errnoOf(error);
+	const mend = errno === null ? undefined : machineLimits[errno];
+	return mend === undefined ? null : new BailiffError('CLI_MACHINE_LIMIT', `${mend} (${errno})`, {cause: error, details: {errno}});
 }
 
 function writeBug(isJson: boolean): ExitCode {

@@ -76,6 +76,7 @@ export class LedgerWriter {
 			});
 		}
 
+		this.#requireUntouched();
 		const written = this.#append({event: 'started', run_id: run.runId, plan_sha256: run.planSha256, source_sha: run.sourceSha});
 		this.#runIds.add(run.runId);
 		return written;
@@ -83,6 +84,7 @@ export class LedgerWriter {
 
 	/** Writes the `published` line, after the rename. Refuses: EVIDENCE_WRITE_FAILED (the next run then writes it). */
 	published(run: {readonly runId: string; readonly manifestSha256: string; readonly result: 'passed' | 'failed'}): WrittenLine {
+		this.#requireUntouched();
 		return this.#append({event: 'published', run_id: run.runId, manifest_sha256: run.manifestSha256, result: run.result});
 	}
 
@@ -131,6 +133,19 @@ export class LedgerWriter {
 			this.#append({event: 'published', run_id: runId, ...readPublished(verificationDirectory, runId)});
 		} else {
 			this.#append({event: 'abandoned', run_id: runId});
+		}
+	}
+
+	/** Nobody else writes here while the lock is held. What somebody did all the same is neither overwritten nor cut off: it is left to be seen. */
+	#requireUntouched(): void {
+		const {dev, ino, size} = fstatSync(this.#descriptor);
+		const there = lstatSync(this.#file, {throwIfNoEntry: false});
+		if (size !== this.#position || there?.dev !== dev || there.ino !== ino) {
+			throw new BailiffError(
+				'EVIDENCE_WRITE_FAILED',
+				`somebody else changed ${JSON.stringify(this.#file)} while the run was in custody: nothing more is written to it, find out who it was`,
+				{details: {step: 'append to', path: this.#file, errno: null}},
+			);
 		}
 	}
 

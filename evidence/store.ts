@@ -71,8 +71,8 @@ export class RunStage {
 	/**
 	 * Flushes everything by one flush and gives the directory its final name, never replacing anything.
 	 *
-	 * Durability: when it returns, the whole run survives a power loss. Refuses: EVIDENCE_RUN_EXISTS where something has that name,
-	 * EVIDENCE_WRITE_FAILED; in both cases nothing of this run stands under its id and the stage is gone.
+	 * Durability: when it returns, the whole run survives a power loss. Refuses: EVIDENCE_WRITE_FAILED, also
+	 * where something has that name; nothing of this run then stands under its id, and the stage is gone.
 	 */
 	publish(): void {
 		this.#guarded('flush', this.#directory, () => this.#primitives.syncFilesystem(this.#directory));
@@ -100,10 +100,11 @@ export class RunStage {
 			this.#primitives.renameNoReplace(this.#directory, this.runDirectory);
 		} catch (error) {
 			if (errnoOf(error) === 'EEXIST') {
-				throw new BailiffError('EVIDENCE_RUN_EXISTS', `${JSON.stringify(this.runDirectory)} exists already: a run id is never used twice, choose another one`, {
-					cause: error,
-					details: {path: this.runDirectory},
-				});
+				throw new BailiffError(
+					'EVIDENCE_WRITE_FAILED',
+					`somebody else made ${JSON.stringify(this.runDirectory)} while the run was in custody: it is left as it is, and the run is not published; run again under a new id`,
+					{cause: error, details: {step: 'publish', path: this.runDirectory, errno: 'EEXIST'}},
+				);
 			}
 
 			throw error;

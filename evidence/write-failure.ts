@@ -4,7 +4,10 @@ import {BailiffError, errnoOf} from '../core/errors.ts';
 const mends: Readonly<Record<string, string>> = {
 	EACCES: 'give the user who runs bailiff write access there',
 	EDQUOT: 'the disk quota is used up: free space or raise it',
+	EEXIST: 'somebody else put something there meanwhile: see that nobody else works below the root',
+	EFBIG: 'the limit of the file size is reached: raise it (ulimit -f)',
 	EIO: 'the device reports an error: look at the disk and the kernel log',
+	ELOOP: 'somebody else put a link there meanwhile: see that nobody else works below the root',
 	EMFILE: 'too many files are open: raise the limit of open files',
 	ENAMETOOLONG: 'the path is too long: use a shorter root',
 	ENFILE: 'too many files are open on this machine',

@@ -1,4 +1,4 @@
-import {chmodSync, closeSync, constants, fstatSync, lstatSync, mkdirSync, mkdtempSync, opendirSync, openSync, readdirSync, rmSync} from 'node:fs';
+import {chmodSync, closeSync, constants, fstatSync, lstatSync, mkdirSync, mkdtempSync, openSync, readdirSync, renameSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import path from 'node:path';
 import type {Clock} from '../core/clock.ts';
@@ -26,7 +26,7 @@ const settleMs = 60_000;
  */
 export function createPrivateHome(native: Pick<NativeParts, 'tryLock'>, clock: Clock): PrivateHome {
 	sweepLeftovers(native, clock);
-	const base = making(() => mkdtempSync(path.join(tmpdir(), prefix)));
+	const base = making(() => mkdtempSync(path.resolve(tmpdir(), prefix)));
 	const home = path.join(base, 'home');
 	const tmp = path.join(base, 'tmp');
 	const descriptor = making(() => {
@@ -117,20 +117,42 @@ function removeTree(base: string): boolean {
 	}
 }
 
-/** A command may have taken its own directories' permissions away, which stops an ordinary user from deleting them. */
-function openUp(directory: string): void {
+/** Well below the 4096 bytes of PATH_MAX, with room for one more name. */
+const longPathBytes = 3072;
+
+/**
+ * Makes a tree such that it can be deleted: a command may have taken its own directories' permissions away, which stops an ordinary user, or have
+ * nested them deeper than a path can say, which stops everyone; what lies that deep is moved up.
+ */
+function openUp(base: string): void {
+	const waiting: Buffer[] = [Buffer.from(base)];
+	for (let directory = waiting.pop(); directory !== undefined; directory = waiting.pop()) {
+		for (const child of openDirectories(directory)) {
+			waiting.push(child.length > longPathBytes ? moveUp(child, base) : child);
+		}
+	}
+}
+
+/** The directories in `directory`, which is opened to us first. Names are bytes: a command chooses them. What cannot be opened up is left to the second removal to report. */
+function openDirectories(directory: Buffer): Buffer[] {
 	try {
 		chmodSync(directory, 0o700);
-		const entries = opendirSync(directory);
-		for (let entry = entries.readSync(); entry !== null; entry = entries.readSync()) {
-			const child = path.join(directory, entry.name);
-			if (lstatSync(child).isDirectory()) {
-				openUp(child);
-			}
-		}
-
-		entries.closeSync();
+		const children = readdirSync(directory, {encoding: 'buffer'}).map(name => Buffer.concat([directory, Buffer.from('/'), name]));
+		return children.filter(child => lstatSync(child, {throwIfNoEntry: false})?.isDirectory() === true);
 	} catch {
-		// What cannot be opened up is reported by the second removal.
+		return [];
 	}
+}
+
+function moveUp(directory: Buffer, base: string): Buffer {
+	const place = mkdtempSync(path.join(base, 'deep-'));
+	try {
+		// A directory that changes its parent must itself be writable.
+		chmodSync(directory, 0o700);
+		renameSync(directory, place);
+	} catch {
+		// Then the second removal reports it.
+	}
+
+	return Buffer.from(place);
 }

@@ -30,6 +30,12 @@ test('anything else is a bug: the stack on stderr, 70, and still one object with
 	t.like(JSON.parse(json.stdout), {error: {code: 'BUG'}});
 });
 
+test('what the machine refuses to any program is no bug', t => {
+	const limit = inProcess(`o.writeFailure(Object.assign(new Error('open'), {code: 'EMFILE'}), true)`);
+	t.is(limit.status, 4);
+	t.like(JSON.parse(limit.stdout), {error: {code: 'CLI_MACHINE_LIMIT', details: {errno: 'EMFILE'}}});
+});
+
 test('a reply is text with its note on stderr, raw bytes, or its object alone', t => {
 	const reply = `{exitCode: 1, json: {a: 1}, text: 'no\\u0007', note: 'because'}`;
 	t.like(inProcess(`o.writeReply(${reply}, false)`), {stdout: 'no\\x07\n', stderr: 'because\n', status: 1});

@@ -1,4 +1,17 @@
-import {appendFileSync, chmodSync, linkSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSync} from 'node:fs';
+import {
+	appendFileSync,
+	chmodSync,
+	linkSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	statSync,
+	symlinkSync,
+	truncateSync,
+	writeFileSync,
+} from 'node:fs';
 import test from 'ava';
 import * as fc from 'fast-check';
 import {canonicalFile} from '../../core/canonical-json.ts';
@@ -215,6 +228,37 @@ for (const {title, change, code} of damage) {
 			const error = t.throws(() => open(directory), {instanceOf: BailiffError, code: 'EVIDENCE_LEDGER_INVALID'});
 			t.true(JSON.stringify(error?.details).includes(code));
 			t.is(read(directory).toString('utf8'), changed);
+		});
+	});
+}
+
+const meddling: ReadonlyArray<{readonly title: string; readonly meddle: (file: string) => void}> = [
+	{title: 'has a line more', meddle: file => appendFileSync(file, 'garbage\n')},
+	{title: 'has a torn end more', meddle: file => appendFileSync(file, '{"n":')},
+	{title: 'was cut', meddle: file => truncateSync(file, 0)},
+	{title: 'is gone', meddle: file => renameSync(file, `${file}.old`)},
+	{
+		title: 'is another file',
+		meddle(file) {
+			writeFileSync(`${file}.new`, readFileSync(file), {mode: 0o600});
+			renameSync(`${file}.new`, file);
+		},
+	},
+];
+
+for (const {title, meddle} of meddling) {
+	test(`a ledger that ${title} when the run ends is left as it is, and the run says so`, t => {
+		withEvidenceDirectory(directory => {
+			withLedger(directory, ledger => {
+				ledger.started({runId: 'r1', planSha256, sourceSha});
+				meddle(directory.path('ledger.jsonl'));
+				const left = readdirSync(directory.verification).map(name => readFileSync(directory.path(name), 'utf8'));
+				t.throws(() => ledger.published({runId: 'r1', manifestSha256, result: 'passed'}), {code: 'EVIDENCE_WRITE_FAILED', message: /somebody else/});
+				t.deepEqual(
+					readdirSync(directory.verification).map(name => readFileSync(directory.path(name), 'utf8')),
+					left,
+				);
+			});
 		});
 	});
 }

@@ -86,7 +86,7 @@ for (const {title, put} of inTheWay) {
 			stage.write('plan.json', Buffer.from('1'));
 			put(directory.path('run'));
 			const before = statSync(directory.path('run'));
-			t.throws(() => stage.publish(), {code: 'EVIDENCE_RUN_EXISTS', message: /never used twice/});
+			t.throws(() => stage.publish(), {code: 'EVIDENCE_WRITE_FAILED', message: /left as it is/});
 			t.deepEqual(readdirSync(directory.verification), ['run']);
 			t.is(statSync(directory.path('run')).ino, before.ino);
 		});

@@ -1,3 +1,4 @@
+import {execFileSync} from 'node:child_process';
 import {chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmdirSync, rmSync, statSync, symlinkSync, writeFileSync} from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -32,6 +33,17 @@ test('what a command made unreadable is removed too, and links are not followed'
 	t.false(existsSync(home.home));
 	t.true(existsSync(path.join(outside.home, 'kept')));
 	t.true(outside.remove());
+});
+
+test('a tree nested deeper than any path is removed, whatever its names are', t => {
+	const home = createPrivateHome(loadNative(), systemClock);
+	const script = String.raw`import os
+for _ in range(120): os.mkdir(b"\xff" * 200); os.chdir(b"\xff" * 200)
+open("file", "w")
+os.chmod("..", 0)`;
+	execFileSync('python3', ['-c', script], {cwd: home.home});
+	t.true(home.remove());
+	t.false(existsSync(path.dirname(home.home)));
 });
 
 test('what a killed run left is cleared away by the next, and what a living run holds is not', t => {

@@ -1,4 +1,4 @@
-import {execFileSync} from 'node:child_process';
+import {execFileSync, spawnSync} from 'node:child_process';
 import {readFileSync, writeFileSync} from 'node:fs';
 import path from 'node:path';
 import test from 'ava';
@@ -7,6 +7,15 @@ import {RunGround} from '../helpers/run-ground.ts';
 import {temporaryDirectory} from '../helpers/temporary-directory.ts';
 
 const passing = {id: 'unit', argv: ['sh', '-c', 'echo fine']};
+
+test('neither a working directory that is gone nor an odd umask keeps a run from working', async t => {
+	const ground = await RunGround.make(t);
+	const plan = ground.plan([{id: 'umask', argv: ['sh', '-c', 'umask']}]);
+	const script = 'gone=$(mktemp -d); cd "$gone"; rmdir "$gone"; umask 777; exec "$@"';
+	const ran = spawnSync('sh', ['-c', script, 'sh', process.execPath, cliPath, ...ground.runArguments(plan, '--run-id', 'odd')], {encoding: 'utf8'});
+	t.is(ran.status, 0, ran.stderr);
+	t.like((await ground.validate('odd', '--json')).json(), {verdict: 'valid-v3'});
+});
 
 test('a plan runs, its evidence is published, and validate says valid-v3', async t => {
 	const ground = await RunGround.make(t);

@@ -9,7 +9,7 @@ const build = path.resolve(import.meta.dirname, '../..');
 
 test('without its native parts bailiff runs nothing, says how to build them, and doctor says the same', async t => {
 	const directory = temporaryDirectory(t);
-	for (const folder of ['cli', 'core', 'evidence', 'runner', 'cache']) {
+	for (const folder of ['cli', 'core', 'evidence', 'runner', 'cache', 'publish']) {
 		cpSync(path.join(build, folder), path.join(directory, 'build', folder), {recursive: true});
 	}
 
