@@ -46,8 +46,9 @@ function tarBundle(file: SafeFile): Bundle {
 	const {maxBytes} = bundleLimits;
 	const [fault] = file.faults({maxBytes});
 	if (fault !== undefined) {
+		const {size} = file.status;
 		file.close();
-		throw fileRefusal(fault, file.path);
+		throw fault === 'too-large' ? tooLarge(file.path, size) : fileRefusal(fault, file.path);
 	}
 
 	return {
@@ -61,6 +62,12 @@ function tarBundle(file: SafeFile): Bundle {
 		},
 		close: () => file.close(),
 	};
+}
+
+function tooLarge(place: string, bytes: bigint): BailiffError {
+	return new BailiffError('CORE_FILE_TOO_LARGE', `${JSON.stringify(place)} has ${bytes} bytes, the limit of a bundle is ${bundleLimits.maxBytes}`, {
+		details: {path: place, fault: 'too-large', limit: bundleLimits.maxBytes},
+	});
 }
 
 function inBag(entry: string): string {

@@ -120,8 +120,10 @@ async function packSource(manifest: Manifest, source: SourcePacker): Promise<Buf
 	return source.pack(sha, [...new Set(named)]);
 }
 
+type PayloadFile = Omit<BundleFile, 'bytes'>;
+
 /** Each file is read twice, for its digests and for its bytes; the written bundle is held against the first reading. */
-function payloadFiles(verification: SafeDirectory, manifest: Manifest, more: {readonly ledger: Buffer; readonly pack: Buffer}): BundleFile[] {
+function payloadFiles(verification: SafeDirectory, manifest: Manifest, more: {readonly ledger: Buffer; readonly pack: Buffer}): PayloadFile[] {
 	const inRun = (path: string): Uint8Array =>
 		closing(verification.enter(manifest.run_id), run => {
 			const [directory, name] = path.split('/');
@@ -137,13 +139,16 @@ function payloadFiles(verification: SafeDirectory, manifest: Manifest, more: {re
 		...['plan.json', 'manifest.json', ...names].map(name => ({path: `${bagPaths.run}${name}`, content: () => inRun(name)})),
 		{path: bagPaths.ledger, content: () => more.ledger},
 		{path: bagPaths.pack, content: () => more.pack},
-	].map(file => ({...file, bytes: file.content().length}));
+	];
 }
 
-function writeBundle(writer: BundleWriter, manifest: Manifest, {files, isTar}: {readonly files: readonly BundleFile[]; readonly isTar: boolean}): void {
+function writeBundle(writer: BundleWriter, manifest: Manifest, {files, isTar}: {readonly files: readonly PayloadFile[]; readonly isTar: boolean}): void {
 	const payload: BagFile[] = files.map(({path, content}) => bagFile(path, content()));
 	const tags = tagFiles(payload, bagIdentifier(manifest.target, manifest.run_id));
-	const all = [...files, ...Array.from(tags, ([path, bytes]) => ({path, bytes: bytes.length, content: () => bytes}))];
+	const all = [
+		...files.map((file, index) => ({...file, bytes: payload[index]?.bytes ?? 0})),
+		...Array.from(tags, ([path, bytes]) => ({path, bytes: bytes.length, content: () => bytes})),
+	];
 	if (isTar) {
 		writer.writeTar(all, Math.floor(Date.parse(manifest.finished_at) / 1000));
 	} else {
