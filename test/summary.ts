@@ -4,7 +4,7 @@ import {groupTests, report, testFiles} from './reporter.ts';
 
 const root = path.resolve(import.meta.dirname, '../..');
 /** These suites start real processes under deadlines, so nothing else runs beside them. */
-const serialFolders = ['native', 'runner', 'cache', 'publish', 'cli', 'scenarios', 'soak'];
+const serialFolders = ['native', 'runner', 'scenarios', 'soak'];
 
 const asked = process.argv.slice(2);
 const isSoak = asked[0] === 'soak';
