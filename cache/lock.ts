@@ -3,6 +3,7 @@ import {setTimeout as sleep} from 'node:timers/promises';
 
 import {type Clock, systemClock} from '../core/clock.ts';
 import {BailiffError, errnoOf} from '../core/errors.ts';
+import {mendOf} from '../evidence/write-failure.ts';
 import {loadNative} from '../native/index.ts';
 import {holdersText, type LockHolder, lockHolders} from './lock-holders.ts';
 import {checkPrivateFile, checkPrivateFileStatus} from './trust.ts';
@@ -156,7 +157,7 @@ function openRefusal(path: string, error: unknown): BailiffError {
 
 	return errno === 'ESTALE'
 		? new BailiffError('CACHE_LOCK_REPLACED', `${path} was replaced while it was opened`, options)
-		: new BailiffError('CACHE_LOCK_FAILED', `the lock file ${path} cannot be opened (${errno ?? 'unknown'})`, options);
+		: new BailiffError('CACHE_LOCK_FAILED', `the lock file ${path} cannot be opened (${errno ?? 'unknown'})${mendOf(errno)}`, options);
 }
 
 async function waitForLock(lock: FileLock, wait: LockWait): Promise<void> {

@@ -4,6 +4,7 @@ import path from 'node:path';
 
 import {BailiffError, errnoOf} from '../core/errors.ts';
 import {flushDirectory, writeFully} from '../core/files.ts';
+import {mendOf} from '../evidence/write-failure.ts';
 import {contractText} from './contract-text.ts';
 import {contractSuffix, type RootPaths, rootPaths} from './layout.ts';
 import {shellWord} from './remedy.ts';
@@ -142,7 +143,7 @@ function makeDirectory(place: string): void {
 			return;
 		}
 
-		const remedy = errno === 'ENOENT' ? `: make ${path.posix.dirname(place)} first` : '';
+		const remedy = errno === 'ENOENT' ? `: make ${path.posix.dirname(place)} first` : mendOf(errno);
 		throw new BailiffError('CACHE_WRITE_FAILED', `the directory ${place} cannot be made (${errno ?? 'unknown'})${remedy}`, {
 			cause: error,
 			details: {path: place, errno},
@@ -176,7 +177,7 @@ function writeContract(paths: RootPaths): boolean {
 			return false;
 		}
 
-		throw new BailiffError('CACHE_WRITE_FAILED', `${paths.contract} cannot be written (${errno ?? 'unknown'})`, {
+		throw new BailiffError('CACHE_WRITE_FAILED', `${paths.contract} cannot be written (${errno ?? 'unknown'})${mendOf(errno)}`, {
 			cause: error,
 			details: {path: paths.contract, errno},
 		});

@@ -2,6 +2,7 @@ import {lstatSync, mkdirSync, rmdirSync, type Stats} from 'node:fs';
 import path from 'node:path';
 
 import {BailiffError, type ErrorDetails, errnoOf} from '../core/errors.ts';
+import {mendOf} from '../evidence/write-failure.ts';
 import {loadNative} from '../native/index.ts';
 import {groupProblem} from './group-trust.ts';
 import {chmodCommand, modeText, shellWord} from './remedy.ts';
@@ -176,7 +177,7 @@ function makeDirectory(place: string): boolean {
 			return false;
 		}
 
-		throw new BailiffError('CACHE_WRITE_FAILED', `the directory ${place} cannot be made (${errno ?? 'unknown'})`, {
+		throw new BailiffError('CACHE_WRITE_FAILED', `the directory ${place} cannot be made (${errno ?? 'unknown'})${mendOf(errno)}`, {
 			cause: error,
 			details: {path: place, errno},
 		});

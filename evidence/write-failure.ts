@@ -17,6 +17,11 @@ const mends: Readonly<Record<string, string>> = {
 	EROFS: 'the filesystem is read-only: mount it writable or use another root',
 };
 
+/** What helps against a failed write, to follow the errno in a message: a colon and a sentence, or nothing where the errno says no more. */
+export function mendOf(errno: string | null): string {
+	return errno !== null && Object.hasOwn(mends, errno) ? `: ${mends[errno]}` : '';
+}
+
 /**
  * Turns a failed system call into EVIDENCE_WRITE_FAILED, which says what could not be done, where, why and what helps; a BailiffError passes unchanged.
  *
@@ -28,8 +33,7 @@ export function writeFailure(step: string, path: string, error: unknown): Bailif
 	}
 
 	const errno = errnoOf(error);
-	const mend = errno !== null && Object.hasOwn(mends, errno) ? `: ${mends[errno]}` : '';
-	return new BailiffError('EVIDENCE_WRITE_FAILED', `could not ${step} ${JSON.stringify(path)} (${errno ?? 'no errno'})${mend}`, {
+	return new BailiffError('EVIDENCE_WRITE_FAILED', `could not ${step} ${JSON.stringify(path)} (${errno ?? 'no errno'})${mendOf(errno)}`, {
 		cause: error,
 		details: {step, path, errno},
 	});
