@@ -11,17 +11,21 @@ export type Aliases = {
 	readonly fifos: readonly string[];
 	/** Sockets with a name, to be hidden. */
 	readonly sockets: readonly string[];
+	/** Programs that run with another's rights and whose content a command could change: a mapping does not clear the bit. */
+	readonly privileged: readonly string[];
 };
 
 type Walk = {
+	readonly userId: number;
+	readonly privileged: string[];
 	readonly links: Map<string, {readonly first: string; readonly names: number; count: number}>;
 	readonly fifos: string[];
 	readonly sockets: string[];
 };
 
 /** Looks through the writable places once, before the first command; `except` (.git) is mounted read-only and left out. Links are not followed. */
-export function findAliases(places: readonly Place[], except: string): Aliases {
-	const walk: Walk = {links: new Map(), fifos: [], sockets: []};
+export function findAliases(places: readonly Place[], {except, userId}: {readonly except: string; readonly userId: number}): Aliases {
+	const walk: Walk = {userId, privileged: [], links: new Map(), fifos: [], sockets: []};
 	const seen = new Set<string>();
 	for (const place of places) {
 		if (place.kind === 'directory') {
@@ -32,13 +36,20 @@ export function findAliases(places: readonly Place[], except: string): Aliases {
 	}
 
 	const hardLinks = [...walk.links.values()].filter(link => link.count < link.names).map(link => link.first);
-	return {hardLinks, fifos: walk.fifos, sockets: walk.sockets};
+	return {hardLinks, fifos: walk.fifos, sockets: walk.sockets, privileged: walk.privileged};
 }
 
 /** Refuses: RUN_SANDBOX_ALIAS, naming up to ten. Source: S-PLAN-1. */
-export function refuseAliases({hardLinks, fifos}: Aliases): void {
+export function refuseAliases({hardLinks, fifos, privileged}: Aliases): void {
 	if (hardLinks.length > 0) {
 		throw aliasError(hardLinks, 'a file that has a second name outside the writable places, where a command would write too: replace it by a copy of its own');
+	}
+
+	if (privileged.length > 0) {
+		throw aliasError(
+			privileged,
+			'a file with a set-user-ID or set-group-ID bit whose content a command could change: take the bit away (chmod a-s), or remove it',
+		);
 	}
 
 	if (fifos.length > 0) {
@@ -90,8 +101,18 @@ function noteEntry(entry: Dirent, name: string, walk: Walk): void {
 	}
 }
 
-function noteLinks(name: string, {links}: Walk): void {
+/** For root a set-group-ID bit counts too, as in the filter. */
+function isPrivileged(stats: {readonly mode: bigint; readonly uid: bigint}, userId: number): boolean {
+	const isWritable = stats.uid === BigInt(userId) || (stats.mode & 0o022n) !== 0n;
+	return isWritable && (stats.mode & (userId === 0 ? 0o6000n : 0o4000n)) !== 0n;
+}
+
+function noteLinks(name: string, {links, privileged, userId}: Walk): void {
 	const stats = lstatSync(name, {bigint: true, throwIfNoEntry: false});
+	if (stats !== undefined && isPrivileged(stats, userId)) {
+		privileged.push(name);
+	}
+
 	if (stats === undefined || stats.nlink < 2n) {
 		return;
 	}

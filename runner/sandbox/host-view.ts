@@ -1,5 +1,6 @@
-import {lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync} from 'node:fs';
+import {accessSync, constants, lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync} from 'node:fs';
 import path from 'node:path';
+import {mountPointOf} from './observation.ts';
 import {privateDirectories} from './profile.ts';
 
 /** What stands on this machine and matters to the mounts; absolute, resolved paths that exist. */
@@ -8,6 +9,8 @@ export type HostView = {
 	readonly privateDirectories: readonly string[];
 	/** Unix sockets with a path: a read-only mount does not keep anyone from connecting. */
 	readonly sockets: readonly string[];
+	/** Directories that this user cannot enter and below which something is mounted: bubblewrap cannot make such a mount read-only, so it is covered. */
+	readonly unreachable: readonly string[];
 	/** Parts of /proc that root could write without any capability. Empty for an ordinary user. */
 	readonly processReadonly: readonly string[];
 	/** Files of password hashes and host keys, readable here only as root. */
@@ -46,6 +49,7 @@ export function readHostView(options: HostViewOptions): HostView {
 	return {
 		privateDirectories: [...new Set(privateDirectories.filter(directory => directory !== '/dev/shm').flatMap(realPaths))],
 		sockets: boundSockets(),
+		unreachable: [...new Set(mountPoints().flatMap(closedDirectory))],
 		processReadonly: isRoot ? processGuards() : [],
 		systemSecrets: isRoot ? [...secretFiles.flatMap(realPaths), ...hostKeys()] : [],
 		networkFiles: options.network === 'host' ? realPaths('/etc/resolv.conf').filter(file => file.startsWith('/run/')) : [],
@@ -74,26 +78,75 @@ function modeOf(candidate: string): number | null {
 const typeMask = 0o170_000;
 const typeDirectory = 0o040_000;
 const typeLink = 0o120_000;
-const typeSocket = 0o140_000;
 
 function isLink(candidate: string): boolean {
 	return ((modeOf(candidate) ?? 0) & typeMask) === typeLink;
 }
 
-/** The paths that the kernel lists as bound; the last field may hold blanks. Source: proc_net(5), unix. */
+/**
+ * The sockets in every directory in which the kernel says that one was bound; the last field may hold blanks. The listing names the path as it was given:
+ * a socket may have been renamed since, or have a second name, and a relative name counts from a directory that only its process knows.
+ * Source: proc_net(5), unix.
+ */
 function boundSockets(): string[] {
-	let listing: string;
+	const names = boundNames();
+	const relative = names.filter(name => !name.startsWith('/'));
+	const bases = relative.length === 0 ? [] : workingDirectories();
+	const paths = [...names.filter(name => name.startsWith('/')), ...bases.flatMap(base => relative.map(name => path.join(base, name)))];
+	return [...new Set(paths.map(name => path.dirname(name)))].flatMap(realPaths).flatMap(socketsIn);
+}
+
+function boundNames(): string[] {
+	const listing = readOrEmpty('/proc/net/unix').split('\n');
+	return listing.map(line => /^\S+: +(?:\S+ +){6}([^@].*)$/.exec(line)?.[1]).filter(name => name !== undefined);
+}
+
+function workingDirectories(): string[] {
+	const processes = namesIn('/proc').filter(name => /^\d+$/.test(name));
+	return [...new Set(processes.flatMap(pid => realPaths(`/proc/${pid}/cwd`)))];
+}
+
+function socketsIn(directory: string): string[] {
 	try {
-		listing = readFileSync('/proc/net/unix', 'utf8');
+		const entries = readdirSync(directory, {withFileTypes: true});
+		return entries.filter(entry => entry.isSocket()).map(entry => path.join(directory, entry.name));
 	} catch {
 		return [];
 	}
+}
 
-	const named = listing
+function readOrEmpty(file: string): string {
+	try {
+		return readFileSync(file, 'utf8');
+	} catch {
+		return '';
+	}
+}
+
+function mountPoints(): string[] {
+	return readOrEmpty('/proc/self/mountinfo')
 		.split('\n')
-		.map(line => /^\S+: +(?:\S+ +){6}(\/.*)$/.exec(line)?.[1])
-		.filter(name => name !== undefined);
-	return [...new Set(named.flatMap(realPaths))].filter(name => ((modeOf(name) ?? 0) & typeMask) === typeSocket);
+		.map(mountPointOf)
+		.filter(point => point !== '');
+}
+
+/** The outermost directory on the way to a mount point that this user may not enter; none where the mount point can be reached. */
+function closedDirectory(point: string): string[] {
+	let closed: string[] = [];
+	for (let at = path.dirname(point); at !== '/'; at = path.dirname(at)) {
+		closed = canEnter(at) ? closed : [at];
+	}
+
+	return closed;
+}
+
+function canEnter(directory: string): boolean {
+	try {
+		accessSync(directory, constants.X_OK);
+		return true;
+	} catch {
+		return false;
+	}
 }
 
 let guards: readonly string[] | null = null;

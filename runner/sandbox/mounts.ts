@@ -1,3 +1,4 @@
+import {dirname} from 'node:path';
 import type {HostView} from './host-view.ts';
 import {isWithin, type Place, placeOrNull} from './places.ts';
 import type {ResolvedProfile, SandboxFacts} from './profile.ts';
@@ -31,7 +32,7 @@ const hidingBytes = 65_536;
 /**
  * The mounts of a profile, in order.
  *
- * Order: root, devices, /proc and its guards, private directories, hidden homes and root of bailiff, read, write, git, deny, our own program, sockets, freezes.
+ * Order: root, devices, /proc and its guards, private directories, hidden homes and root of bailiff, read, write, pins, git, deny, our own program, sockets, freezes.
  * Source: S-PLAN, S-PLAN-1, S-MECH-1.
  */
 export function planMounts(plan: MountPlan): Mount[] {
@@ -46,13 +47,37 @@ export function planMounts(plan: MountPlan): Mount[] {
 	const hidden = hiddenDirectories(plan).map(path => (inside.some(one => isWithin(one.path, path)) ? cover(path) : hide({path, kind: 'directory'}, facts)));
 	mounts.push(...hidden, ...shown);
 	mounts.push(...profile.links.filter(link => isPrivate(mounts, link.path)).map(link => ({kind: 'link', ...link}) as const));
-	mounts.push(...gitGuards(plan, mounts));
 	const denied = [...profile.deny, ...secretPlaces(plan)].filter(place => isVisible(mounts, place.path));
+	const sockets = view.sockets.filter(path => isVisible(mounts, path));
+	mounts.push(...pins(profile.write, [facts.git.dotGit, ...denied.map(place => place.path), ...sockets]));
+	mounts.push(...gitGuards(plan, mounts));
 	mounts.push(...denied.map(place => hide(place, facts)));
 	mounts.push({kind: 'bind', path: innerSupervisor, source: plan.supervisor, isWritable: false});
-	mounts.push(...view.sockets.filter(path => isVisible(mounts, path)).map(path => hide({path, kind: 'file'}, facts)));
+	mounts.push(...sockets.filter(path => isVisible(mounts, path)).map(path => hide({path, kind: 'file'}, facts)));
 	mounts.push(...hidden.filter(mount => mount.kind === 'tmpfs').map(({path}) => ({kind: 'freeze', path}) as const));
 	return profile.root === 'minimal' ? [...mounts, {kind: 'freeze', path: '/'}] : mounts;
+}
+
+/**
+ * Every directory between a writable place and something guarded in it, mounted on itself: a mount point cannot be renamed, a directory that merely holds one can.
+ * Otherwise a command moves the guarded away with its directory and leaves a decoy, on which the next command's guard, or the git of the host, then falls.
+ */
+function pins(writable: readonly Place[], guarded: readonly string[]): Mount[] {
+	const directories = guarded.flatMap(path => {
+		const outermost = writable.find(place => isWithin(path, place.path));
+		return outermost === undefined ? [] : directoriesBetween(outermost.path, path);
+	});
+	return [...new Set(directories)].toSorted((left, right) => left.length - right.length).map(path => bind(path, true));
+}
+
+/** The directories above `inner` that lie below `outer`; neither of the two is among them. */
+function directoriesBetween(outer: string, inner: string): string[] {
+	const between: string[] = [];
+	for (let at = dirname(inner); at !== outer && isWithin(at, outer); at = dirname(at)) {
+		between.push(at);
+	}
+
+	return between;
 }
 
 /** True where a private file system is what one sees at this path. */
@@ -105,7 +130,7 @@ function processMounts(view: HostView): Mount[] {
 }
 
 function hiddenDirectories({profile, facts, view}: MountPlan): string[] {
-	const candidates = [facts.home, '/root', '/home', facts.root, ...facts.secrets];
+	const candidates = [facts.home, '/root', '/home', facts.root, ...facts.secrets, ...view.unreachable];
 	const places = candidates.map(candidate => placeOrNull(candidate)).filter(place => place?.kind === 'directory' && place.path !== '/');
 	const paths = [...new Set(places.map(place => place?.path ?? '/'))];
 	const isCovered = (path: string): boolean =>

@@ -86,6 +86,11 @@ function parseMount(line: string): MountRow {
 	};
 }
 
+/** The mount point of a line of mountinfo, or nothing for an empty line. */
+export function mountPointOf(line: string): string {
+	return unescape(line.split(' ')[4] ?? '');
+}
+
 /** Blank, tab, line feed and backslash stand as three octal digits; bytes beyond ASCII stand as they are. */
 function unescape(text: string): string {
 	return text.replaceAll(/\\([0-7]{3})/g, (_, digits: string) => String.fromCodePoint(Number.parseInt(digits, 8)));

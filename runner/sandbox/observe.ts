@@ -4,6 +4,7 @@ import type {Layer, Limits, SandboxRecord} from '../../evidence/index.ts';
 import type {SandboxVerdict} from '../outcome.ts';
 import {isCgroup, type LimitHow} from './limits.ts';
 import {type NamespaceName, namespaceNames, type Observation} from './observation.ts';
+import {isWithin} from './places.ts';
 
 /** What the run asked for, and what the host says of the first process inside. Used to look for differences, never as a source of the record. */
 export type Expectation = {
@@ -12,6 +13,8 @@ export type Expectation = {
 	readonly userId: number;
 	/** Mount points that may be writable. */
 	readonly writable: readonly string[];
+	/** The writable places of the plan: mount points in them may be writable too. */
+	readonly places: readonly string[];
 	/** The checkout's .git, where it is to be read-only. */
 	readonly gitGuard: string | null;
 	readonly require: readonly Layer[];
@@ -139,7 +142,9 @@ function writeFaults(observation: Observation, expectation: Expectation): string
 		...(probes.get('remount') === 0 ? ['the root can be mounted anew'] : []),
 		...(probes.get('sysctl') === 0 ? ['settings of the kernel can be written'] : []),
 		...(expectation.gitGuard === null || guard?.isWritable === false ? [] : ['.git is writable']),
-		...mounts.filter(mount => mount.isWritable && !isWritableMount(mount, expectation)).map(mount => `${mount.path} is writable`),
+		...mounts
+			.filter((mount, index) => mount.isWritable && !isWritableMount(mount, expectation) && !isCovered(mount, mounts.slice(index + 1)))
+			.map(mount => `${mount.path} is writable`),
 	];
 }
 
@@ -147,7 +152,17 @@ const privateMounts: ReadonlySet<string> = new Set(['/dev/shm', '/dev/pts', '/pr
 
 function isWritableMount(mount: {readonly path: string; readonly filesystem: string}, expectation: Expectation): boolean {
 	const isDevice = /^\/dev\/(?:null|zero|full|random|urandom|tty|console)$/.test(mount.path);
-	return isDevice || privateMounts.has(mount.path) || expectation.writable.includes(mount.path);
+	return isDevice || privateMounts.has(mount.path) || expectation.writable.includes(mount.path) || isInWritablePlace(mount.path, expectation);
+}
+
+/** What is mounted in a writable place of the plan is shown with it, but for .git. */
+function isInWritablePlace(path: string, {places, gitGuard}: Expectation): boolean {
+	return places.some(place => isWithin(path, place)) && (gitGuard === null || !isWithin(path, gitGuard));
+}
+
+/** No path leads to what a later mount lies on. */
+function isCovered(mount: {readonly path: string}, later: ReadonlyArray<{readonly path: string}>): boolean {
+	return later.some(({path}) => isWithin(mount.path, path));
 }
 
 /** A limit is recorded by its mechanism where that was seen: membership for groups, the size for mounts; rlimits are set by the start itself, which fails otherwise. */

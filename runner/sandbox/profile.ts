@@ -143,6 +143,7 @@ function writeFault(real: string, facts: SandboxFacts): string | null {
 		[facts.evidence, 'the evidence directory'],
 		[facts.git.commonDir, 'the git directory'],
 		[facts.install, 'the installation of bailiff'],
+		...facts.git.alternates.map(store => [store, 'a store of git objects'] as const),
 	];
 	if (real === '/') {
 		return 'is the whole machine';
@@ -150,7 +151,7 @@ function writeFault(real: string, facts: SandboxFacts): string | null {
 
 	for (const [place, name] of guarded) {
 		// The git directory of a plain clone lies in its checkout and is mounted read-only on top of it.
-		const isOwnGit = place === facts.git.commonDir && isWithin(place, facts.checkout);
+		const isOwnGit = isWithin(place, facts.git.dotGit);
 		if (isWithin(place, real) && !isOwnGit) {
 			return `is ${name} or holds it`;
 		}

@@ -76,7 +76,7 @@ export async function openRunSandbox(options: RunSandboxOptions): Promise<RunSan
 	const tool = await findSandboxTool({untrusted: [facts.checkout, facts.root, facts.privateHome, facts.privateTmp], userId: facts.userId, ...candidates});
 	const profiles = new Map(sandboxed.map(({sandbox}) => [JSON.stringify(sandbox), resolveProfile(sandbox, facts)]));
 	const writable = [...profiles.values()].flatMap(profile => profile.write);
-	const aliases = findAliases(writable, facts.git.dotGit);
+	const aliases = findAliases(writable, {except: facts.git.dotGit, userId: facts.userId});
 	refuseAliases(aliases);
 	const cgroup = await openRunCgroup();
 	const maker = new ContainmentMaker({options, tool, profiles, cgroup, sockets: aliases.sockets});
@@ -176,10 +176,16 @@ class ContainmentMaker {
 		const {options, tool, cgroup} = this.#parts;
 		const {facts} = options;
 		const {view, mounts} = this.#mounts(profile, limits.tmpBytes);
-		const filter = createFilter({architecture: architecture(), network: profile.network, nested: profile.nested, isRoot: facts.userId === 0});
 		const writable = [...profile.write.map(place => place.path), facts.privateHome, facts.privateTmp, ...view.privateDirectories];
 		const dotGit = placeOrNull(facts.git.dotGit);
 		const joinFiles = limits.cgroup.memoryBytes === null && limits.cgroup.processes === null ? [] : cgroup.joinFiles;
+		const filter = createFilter({
+			architecture: architecture(),
+			network: profile.network,
+			nested: profile.nested,
+			isRoot: facts.userId === 0,
+			hasGroups: facts.userId === 0 || cgroup.joinFiles.length > 0,
+		});
 		return {
 			program: tool.path,
 			argv: sandboxArguments({profile, mounts, userId: facts.userId, filterDescriptor}),
@@ -192,6 +198,7 @@ class ContainmentMaker {
 					...profile,
 					userId: facts.userId,
 					writable,
+					places: profile.write.map(place => place.path),
 					gitGuard: profile.git === 'readonly' ? (dotGit?.path ?? null) : null,
 					asked,
 					how: limits.how,

@@ -10,6 +10,8 @@ export type FilterProfile = {
 	readonly nested: boolean;
 	/** The files that a command leaves belong to root of the host. */
 	readonly isRoot: boolean;
+	/** The user of the commands could write to control groups of the host: a namespace for them, in a nested profile, would let the command mount them anew. */
+	readonly hasGroups: boolean;
 };
 
 /** A filter as it is handed to the kernel, and its digest (shapes.ts: filter_sha256). */
@@ -25,6 +27,7 @@ const creates = 0x40_0040; // O_CREAT and __O_TMPFILE
 const setuid = 0o4000;
 const setgid = 0o2000;
 const newNamespaces = 0x7e02_0000; // CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET
+const newControlGroups = 0x0200_0000;
 const newTime = 0x80;
 const firstProcess = 1;
 
@@ -103,7 +106,7 @@ export function createFilter(profile: FilterProfile): Filter {
 	const decisions: Array<readonly [SyscallName, Decision]> = [
 		...forbidden.map(name => [name, eperm] as const),
 		...absent.map(name => [name, enosys] as const),
-		...(profile.nested ? [] : nestingRules()),
+		...(profile.nested ? (profile.hasGroups ? namespaceRules(newControlGroups, newControlGroups) : []) : nestingRules()),
 		...firstProcessRules(),
 		...modeRules(profile.isRoot ? setuid | setgid : setuid),
 		...(profile.isRoot ? attributeRules() : []),
@@ -170,11 +173,15 @@ const terminalDecision: Decision = {
 };
 
 function nestingRules(): Array<readonly [SyscallName, Decision]> {
+	return [...nesting.map(name => [name, eperm] as const), ...namespaceRules(newNamespaces, newNamespaces | newTime)];
+}
+
+/** The low bits of clone are a signal, so that it and unshare are not asked for the same. */
+function namespaceRules(cloneBits: number, unshareBits: number): Array<readonly [SyscallName, Decision]> {
 	return [
-		...nesting.map(name => [name, eperm] as const),
-		['clone', {argument: 0, mask: newNamespaces, cases: [[0, 'allow']], otherwise: eperm}],
+		['clone', {argument: 0, mask: cloneBits, cases: [[0, 'allow']], otherwise: eperm}],
 		['clone3', enosys],
-		['unshare', {argument: 0, mask: newNamespaces | newTime, cases: [[0, 'allow']], otherwise: eperm}],
+		['unshare', {argument: 0, mask: unshareBits, cases: [[0, 'allow']], otherwise: eperm}],
 	];
 }
 

@@ -9,9 +9,11 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -73,6 +75,16 @@ static _Noreturn void give_up(const struct child_ends *ends, const char *why)
 	_exit(127);
 }
 
+/*
+ * What root mounts on the host from now on stays there: bubblewrap only asks not to send mounts, it still receives them, writable as they are. Without the
+ * right to do so (an ordinary user, a restricted root) things are as before: Landlock is what keeps files there from being written.
+ */
+static void detach_mounts(void)
+{
+	if (geteuid() == 0 && unshare(CLONE_NEWNS) == 0)
+		mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
+}
+
 /* Between vfork and exec: the session, the groups, exactly six descriptors, and an empty environment (S-MECH-1, S-MECH-2). */
 static _Noreturn void become_bubblewrap(const struct errand *errand, const struct child_ends *ends)
 {
@@ -84,6 +96,7 @@ static _Noreturn void become_bubblewrap(const struct errand *errand, const struc
 	    dup2(ends->events, EVENT_FD) < 0 || dup2(ends->filter, FILTER_FD) < 0 || syscall(SYS_close_range, FILTER_FD + 1U, ~0U, CLOSE_RANGE_CLOEXEC) != 0)
 		give_up(ends, "the descriptors cannot be arranged");
 	restore_oom_score();
+	detach_mounts();
 	if (setrlimit(RLIMIT_CORE, &no_core) == 0 && open_signal_mask() == 0)
 		execve(errand->program, errand->argv, nothing);
 	give_up(ends, "it cannot be executed");

@@ -1,7 +1,7 @@
-import {execFileSync, spawnSync} from 'node:child_process';
+import {execFileSync, spawn, spawnSync} from 'node:child_process';
 import {createSocket} from 'node:dgram';
 import {once} from 'node:events';
-import {copyFileSync, linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync} from 'node:fs';
+import {chmodSync, copyFileSync, linkSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync} from 'node:fs';
 import {createServer} from 'node:net';
 import {tmpdir} from 'node:os';
 import path from 'node:path';
@@ -162,6 +162,82 @@ for (const userId of userIds) {
 		t.is(other?.error?.code, 'RUN_SANDBOX_ALIAS');
 	});
 
+	test(`${as} a program with a set-user-ID bit that a command could change refuses the run`, async t => {
+		const world = createWorld(userId);
+		t.teardown(world.remove);
+		const program = path.join(world.facts.checkout, 'program');
+		writeFileSync(program, '');
+		own(world);
+		chmodSync(program, 0o4755);
+		const [told] = await runSandboxed(world, {commands: [{argv: ['/bin/true']}]});
+		t.is(told?.error?.code, 'RUN_SANDBOX_ALIAS');
+		t.regex(told?.error?.message ?? '', /program.*set-user-ID/);
+	});
+
+	test(`${as} what is denied cannot be moved away with its directory for the next command`, async t => {
+		const world = createWorld(userId);
+		t.teardown(world.remove);
+		const secret = path.join(world.facts.checkout, 'conf/deep/secret');
+		mkdirSync(path.dirname(secret), {recursive: true});
+		writeFileSync(secret, 'kept back');
+		own(world);
+		const move = 'mv conf/deep conf/moved; mv conf gone; mkdir -p conf/deep; echo decoy >conf/deep/secret; true';
+		const commands = [move, 'cat conf/moved/secret gone/deep/secret conf/deep/secret'].map(script => ({argv: ['/bin/sh', '-c', script]}));
+		const told = await runSandboxed(world, {commands, sandbox: {mode: 'required', filesystem: {deny: [secret]}}});
+		t.is(told.length, 2);
+		t.notRegex(told[1]?.output ?? 'kept back', /kept back/);
+		t.is(readFileSync(secret, 'utf8'), 'kept back');
+	});
+
+	test(`${as} a checkout in a wider writable place cannot be replaced`, async t => {
+		const world = createWorld(userId, 'checkout', visibleParent());
+		t.teardown(world.remove);
+		const checkout = path.join(world.base, 'wide/inner/checkout');
+		mkdirSync(checkout, {recursive: true});
+		writeFileSync(path.join(checkout, '.git'), 'gitdir: elsewhere\n');
+		own(world);
+		const wide = path.join(world.base, 'wide');
+		const facts = {...world.facts, checkout, git: {...world.facts.git, dotGit: path.join(checkout, '.git')}};
+		const script = `cd ${wide}; mv inner gone; mv inner/checkout inner/gone; mkdir -p inner/checkout; echo planted >inner/checkout/.git; true`;
+		const [told] = await runSandboxed(
+			{...world, facts},
+			{
+				commands: [{argv: ['/bin/sh', '-c', script]}],
+				sandbox: {mode: 'required', filesystem: {write: [wide]}},
+			},
+		);
+		t.is(told?.kind, 'ended', JSON.stringify(told));
+		t.is(readFileSync(path.join(checkout, '.git'), 'utf8'), 'gitdir: elsewhere\n');
+	});
+
+	test(`${as} a socket is hidden under the name that it has now`, async t => {
+		const world = createWorld(userId, 'checkout', visibleParent());
+		t.teardown(world.remove);
+		const script = `import os, socket
+os.chdir(${JSON.stringify(world.base)})
+held = [socket.socket(socket.AF_UNIX) for _ in range(2)]
+for server, name in zip(held, ["relative", ${JSON.stringify(path.join(world.base, 'renamed.new'))}]):
+    server.bind(name)
+    os.chmod(name, 0o777)
+    server.listen()
+os.rename("renamed.new", "renamed")
+os.link("renamed", "second")
+print("ready", flush=True)
+input()`;
+		const server = spawn('/usr/bin/python3', ['-c', script], {stdio: ['pipe', 'pipe', 'inherit']});
+		t.teardown(() => server.stdin.end('\n'));
+		await once(server.stdout, 'data');
+		const client = `import os, socket
+for name in ["relative", "renamed", "second"]:
+    try:
+        socket.socket(socket.AF_UNIX).connect(os.path.join(${JSON.stringify(world.base)}, name))
+        print(name, "reached")
+    except OSError as error:
+        print(name, "kept away")`;
+		const [told] = await runSandboxed(world, {commands: [{argv: ['/usr/bin/python3', '-c', client]}]});
+		t.is(told?.output, 'relative kept away\nrenamed kept away\nsecond kept away\n');
+	});
+
 	test(`${as} servers on one port stand side by side, each on a loopback of its own`, async t => {
 		const worlds = [createWorld(userId), createWorld(userId)];
 		t.teardown(() => worlds.map(world => world.remove()));
@@ -237,7 +313,7 @@ print("end")`;
 			Object.entries(rest).filter(([, answer]) => answer === 'ok'),
 			[],
 		);
-		t.is(Object.keys(rest).length, 11);
+		t.is(Object.keys(rest).length, 12);
 		t.is(readFileSync(outside, 'utf8'), 'before');
 	});
 

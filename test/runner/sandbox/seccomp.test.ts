@@ -28,6 +28,7 @@ const notForbidden = (profile: Partial<FilterProfile>): FilterProfile => ({
 	network: 'loopback',
 	nested: false,
 	isRoot: false,
+	hasGroups: false,
 	...profile,
 });
 
@@ -180,6 +181,20 @@ test('nested profiles may unshare a user namespace where the host allows it', t 
 	const row: Row = ['unshare', 'unshare', [0x1000_0000], '0'];
 	const free = spawnSync('unshare', ['-U', 'true']).status === 0 ? '0' : '1';
 	t.deepEqual(answers([row], notForbidden({nested: true})), [free]);
+});
+
+test('nested profiles make no namespace of control groups where those of the host could be written', t => {
+	const rows: Row[] = [
+		['unshare() of control groups', 'unshare', [0x0200_0000], '1'],
+		['unshare() of control groups and more', 'unshare', [0x1200_0000], '1'],
+		['clone() with control groups', 'clone', [0x0200_0011], '1'],
+		['clone3(), whose flags cannot be seen', 'clone3', [0, 0], '38'],
+		['unshare() of nothing', 'unshare', [0], '0'],
+	];
+	t.deepEqual(
+		answers(rows, notForbidden({nested: true, hasGroups: true})),
+		rows.map(([, , , expected]) => expected),
+	);
 });
 
 test('a filter is the same bytes each time and its digest follows the profile', t => {
