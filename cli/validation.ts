@@ -3,6 +3,7 @@ import {openCheckout} from '../cache/checkout-check.ts';
 import {openGit} from '../cache/git-command.ts';
 import {issuePaths} from '../cache/layout.ts';
 import type {Target} from '../core/ids.ts';
+import type {Layer} from '../evidence/plan-schema.ts';
 import {findSecrets} from '../evidence/secret-scan.ts';
 import {type ValidateAnswer, validateRun as validateEvidence} from '../evidence/validate.ts';
 import {evidencePlace} from './evidence-place.ts';
@@ -17,6 +18,8 @@ export type ValidateOptions = {
 	readonly runId: string;
 	/** Names a run that did not pass (EVIDENCE_NOT_PASSED). */
 	readonly requirePassed?: boolean;
+	/** Names commands that were not held by one of these layers (EVIDENCE_LAYER_NOT_HELD). */
+	readonly requireLayers?: readonly Layer[];
 	/** Looks for secrets in the stored outputs again, by the rules of this version (EVIDENCE_SECRET_FOUND). */
 	readonly rescan?: boolean;
 };
@@ -37,6 +40,7 @@ export async function validateRun(options: ValidateOptions): Promise<ValidateAns
 		runId: options.runId,
 		source: openCheckout({git, path: repoRoot, isCanonical: isSamePlace(repoRoot, checkout)}),
 		...(options.requirePassed === undefined ? {} : {requirePassed: options.requirePassed}),
+		...(options.requireLayers === undefined ? {} : {requireLayers: options.requireLayers}),
 		...(options.rescan === true ? {scan: (bytes: Buffer) => findSecrets(bytes).map(hit => hit.rule)} : {}),
 	});
 }

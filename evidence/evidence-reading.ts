@@ -1,8 +1,10 @@
 import {runIdProblem} from '../core/ids.ts';
 import type {SafeDirectory} from '../core/safe-file.ts';
 import {identityProblems} from './identity-check.ts';
+import {layerProblems} from './layer-demand.ts';
 import {type Attempts, countAttempts, ledgerMatchProblems, ledgerRunProblems} from './ledger-check.ts';
 import type {Manifest} from './manifest-schema.ts';
+import type {Layer} from './plan-schema.ts';
 import {ProblemList} from './problem-list.ts';
 import type {Problem} from './problems.ts';
 import type {FileReading} from './run-files.ts';
@@ -17,6 +19,8 @@ export type EvidenceRequest = VerificationPlace & {
 	readonly sourceSha?: string;
 	/** Name a run that did not pass (EVIDENCE_NOT_PASSED); the verdict stays that of the evidence. */
 	readonly requirePassed?: boolean;
+	/** Name commands that were not held by one of these (EVIDENCE_LAYER_NOT_HELD); the verdict stays that of the evidence. */
+	readonly requireLayers?: readonly Layer[];
 	/** Looks for secrets in the stored outputs again; costs time, so it is asked for. */
 	readonly scan?: OutputScan;
 };
@@ -111,5 +115,5 @@ function argumentProblems(manifest: Manifest, request: EvidenceRequest): Problem
 		found.push({code: 'EVIDENCE_NOT_PASSED', path: 'manifest.json', pointer: '/result', message: 'the evidence is that of a run that did not pass'});
 	}
 
-	return found;
+	return [...found, ...layerProblems(manifest, request.requireLayers ?? [])];
 }

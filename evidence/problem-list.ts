@@ -5,6 +5,7 @@ export const maxProblems = 1000;
 
 /** Codes of states that are named and do not make evidence invalid (E-LED-3, shapes.ts: ValidateAnswer.result). */
 const noticeCodes: ReadonlySet<string> = new Set<ProblemCode>([
+	'EVIDENCE_LAYER_NOT_HELD',
 	'EVIDENCE_LEDGER_RUN_MISSING',
 	'EVIDENCE_LEDGER_TORN',
 	'EVIDENCE_LEDGER_UNRECORDED',

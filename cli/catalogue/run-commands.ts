@@ -1,5 +1,18 @@
+import type {Layer} from '../../evidence/plan-schema.ts';
 import type {CommandSpec, OptionSpec} from '../command-spec.ts';
 import {handleOption, profileOption, repoRootOption, rootOptions, runOption, targetOptions} from './shared-options.ts';
+
+/** Written out, since the schema that owns them loads zod (R-PERF-5); the compiler sees that none is missing. */
+const layerNames = Object.keys({
+	fs_write: 0,
+	fs_read: 0,
+	network: 0,
+	pid: 0,
+	env: 0,
+	memory: 0,
+	processes: 0,
+	syscalls: 0,
+} satisfies Record<Layer, 0>);
 
 /** The exact flags of E-READ-2. */
 const archiveOptions: readonly OptionSpec[] = [
@@ -72,6 +85,14 @@ export const runCommands: readonly CommandSpec[] = [
 			...targetOptions,
 			runOption,
 			{name: 'require-passed', kind: 'flag', summary: 'a sound record of a failed run is a no, too'},
+			{
+				name: 'require-layer',
+				kind: 'text',
+				value: 'LAYER',
+				summary: 'a run with a command that this sandbox layer did not hold is a no, too; may be repeated',
+				isRepeatable: true,
+				choices: layerNames,
+			},
 			{name: 'rescan', kind: 'flag', summary: 'look for secrets in the stored outputs again (about 25 ms a MiB)'},
 		],
 		example: 'bailiff validate --root /srv/bailiff --repo-root /src/widget --target acme/widget#7 --run 20260801-120000-4f2a9c1e',

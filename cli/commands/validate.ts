@@ -1,4 +1,5 @@
 import {visibleLine} from '../../core/visible-text.ts';
+import {layers} from '../../evidence/plan-schema.ts';
 import type {ValidateAnswer} from '../../evidence/validate.ts';
 import {readContractPath, readTarget, toAbsolute} from '../arguments.ts';
 import type {CommandCall, Reply} from '../command-spec.ts';
@@ -12,15 +13,21 @@ export async function validate(call: CommandCall): Promise<Reply> {
 	const runId = options.required('run');
 	const repoRoot = options.text('repoRoot');
 	const requirePassed = options.flag('requirePassed');
+	const demanded = options.list('requireLayer');
+	const requireLayers = layers.filter(layer => demanded.includes(layer));
 	const answer = await validateRun({
 		contractPath: readContractPath(options),
 		...(repoRoot === null ? {} : {repoRoot: toAbsolute(repoRoot)}),
 		target: readTarget(options),
 		runId,
 		requirePassed,
+		requireLayers,
 		rescan: options.flag('rescan'),
 	});
-	const isYes = answer.verdict === 'valid-v3' && (!requirePassed || answer.result === 'passed');
+	const isYes =
+		answer.verdict === 'valid-v3' &&
+		(!requirePassed || answer.result === 'passed') &&
+		!answer.problems.some(problem => problem.code === 'EVIDENCE_LAYER_NOT_HELD');
 	return {
 		exitCode: isYes ? exitCodes.yes : exitCodes.no,
 		json: {...answer, attempts: answer.attempts === null ? null : {...answer.attempts}, problems: [...answer.problems]},

@@ -36,7 +36,7 @@ for (const [title, args, code, exitCode] of [
 	});
 }
 
-test('--rescan looks for secrets in the stored outputs again, and without it nothing is said of them', async t => {
+test('--require-layer refuses a run without a sandbox; --rescan looks for secrets in the stored outputs again', async t => {
 	const directory = temporaryDirectory(t);
 	const root = path.join(directory, 'root');
 	await runCli(['init', '--root', root]);
@@ -59,6 +59,11 @@ test('--rescan looks for secrets in the stored outputs again, and without it not
 	t.is((await runCli(['run', ...place, '--plan', plan, '--run-id', 'r1'])).exitCode, 0);
 	const validate = ['validate', ...place, '--target', 'acme/widget#7', '--run', 'r1', '--json'];
 	t.is((await runCli([...validate, '--rescan'])).json()['verdict'], 'valid-v3');
+	const demanded = await runCli([...validate, '--require-layer', 'fs_write', '--require-layer', 'network']);
+	t.is(demanded.exitCode, 1);
+	t.is(demanded.json()['verdict'], 'valid-v3');
+	t.regex(demanded.stdout, /EVIDENCE_LAYER_NOT_HELD/);
+	t.is((await runCli([...validate, '--require-layer', 'walls'])).exitCode, 2);
 	const token = `ghp_${randomBytes(18).toString('hex')}`;
 	writeFileSync(path.join(root, 'repositories/acme/widget/worktrees/issue-7/verification/r1/output/000.log'), token);
 	const codes = async (...more: string[]) => JSON.stringify((await runCli([...validate, ...more])).json()['problems']);
