@@ -38,14 +38,16 @@ const shortestRenewalSeconds = 60;
 export async function openTenancy(request: TenancyRequest): Promise<Tenancy> {
 	const {root} = openRoot(request.contractPath);
 	const client = await BrokerClient.connect(request.handleFile);
+	let opened: Tenancy | null = null;
 	try {
 		checkHandle(client, root, request);
 		const {answer} = await client.ask({op: 'acquire', hold: false});
 		const tenancy = new OpenTenancy(client, {root, onLost: request.onLost ?? null, seconds: answer.lease.expires_in_seconds});
+		opened = tenancy;
 		await tenancy.renewIfNeeded(answer);
 		return tenancy;
 	} catch (error) {
-		client.close();
+		(opened ?? client).close();
 		throw error;
 	}
 }
@@ -74,7 +76,7 @@ class OpenTenancy implements Tenancy {
 		this.#renewalSeconds = Math.min(Math.max(seconds, shortestRenewalSeconds), brokerLimits.maxTtlSeconds);
 		this.#timer = setInterval(() => {
 			this.#look();
-		}, lookMs).unref();
+		}, lookMs);
 	}
 
 	assertAlive(): void {

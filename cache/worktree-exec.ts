@@ -41,7 +41,7 @@ const droppedNames = /^(?:GIT_(?!TRACE|PAGER|EDITOR|SEQUENCE_EDITOR)|(?:GITEA|GI
 /**
  * Runs a command in the worktree of an issue and holds the issue lock for as long as it runs; its exit code is data: `bailiff worktree exec`.
  *
- * The lock's descriptor goes to the command: killing bailiff does not free the issue while it works. It gets HUSKY=0 and its identity as author and
+ * The lock's descriptor goes to the command: killing bailiff does not free the issue while it works. Under a lease the broker holds the lock: where it is lost, the command gets TERM. It gets HUSKY=0 and its identity as author and
  * committer by environment, since a setting would be written into the mirror's config. Refuses (in the report): as resume, without the authority; an
  * unfinished operation is no hindrance, since it is finished here. Source: C-LOCK-4, C-DEL-1, C-HARD-2, C-HARD-5, C-CRED-2.
  */

@@ -1,6 +1,6 @@
 import {spawn} from 'node:child_process';
 import {once} from 'node:events';
-import {openSync, readFileSync, writeFileSync} from 'node:fs';
+import {openSync} from 'node:fs';
 import path from 'node:path';
 import test, {type ExecutionContext} from 'ava';
 import {BrokerClient} from '../../cache/broker-client.ts';
@@ -194,31 +194,4 @@ test('a descriptor of another file, or one that carries no lock while another do
 		'CACHE_LOCK_REPLACED',
 	);
 	await held.release();
-});
-
-test('a client that is told a wrong token learns so and nothing is changed', async t => {
-	const {ready, paths} = await leased(t);
-	const document = JSON.parse(readFileSync(ready.handle, 'utf8'));
-	writeFileSync(ready.handle, JSON.stringify({...document, token: 'A'.repeat(43)}));
-	const client = await BrokerClient.connect(ready.handle);
-	t.teardown(() => {
-		client.close();
-	});
-	t.is((await refusalLater(() => client.ask({op: 'release'})))?.code, 'CACHE_BROKER_DENIED');
-	t.is((await refusalLater(() => client.ask({op: 'release'})))?.code, 'CACHE_LEASE_EXPIRED');
-	t.false(probeFile(paths.issueLock).free);
-});
-
-test('a broker that does not answer in time is given up, and its late answer is nobody’s', async t => {
-	const {root} = brokerGround(t);
-	const broker = await brokerProcess(t, root);
-	const client = await BrokerClient.connect(broker.handle);
-	t.teardown(() => {
-		client.close();
-	});
-	broker.child.kill('SIGSTOP');
-	t.is((await refusalLater(() => client.ask({op: 'acquire', hold: false}, {timeoutMs: 50})))?.code, 'CACHE_BROKER_STALE');
-	broker.child.kill('SIGCONT');
-	t.false(client.isConnected());
-	t.is((await refusalLater(() => client.ask({op: 'acquire', hold: false})))?.code, 'CACHE_LEASE_EXPIRED');
 });
