@@ -1,7 +1,6 @@
-import {BailiffError} from '../core/errors.ts';
 import {closing, type FileContent, type SafeDirectory} from '../core/safe-file.ts';
-import {parseStrictJson} from '../core/strict-json.ts';
 import {claimProblems} from './claims-check.ts';
+import {parseDocument} from './document-reader.ts';
 import {manifestLimits} from './manifest.ts';
 import {type ReadManifest, readManifest} from './manifest-reader.ts';
 import type {CommandRecord, Manifest, OutputFile} from './manifest-schema.ts';
@@ -115,20 +114,14 @@ function readPlan(run: SafeDirectory, manifest: Manifest | null, request: RunReq
 
 function planOf(file: FileContent, {problems}: RunRequest): ResolvedPlan | null {
 	const path = 'plan.json';
-	try {
-		const value = parseStrictJson(file.bytes, {...planLimits, decimalKeys: planDecimalKeys});
-		const parsed = planSchema.safeParse(value);
-		problems.addAll(parsed.success ? [] : schemaProblems(parsed.error.issues, {value, path}));
-		return parsed.success ? resolvePlan(parsed.data) : null;
-	} catch (error) {
-		if (!(error instanceof BailiffError)) {
-			throw error;
-		}
-
-		const pointer = error.details['pointer'];
-		problems.add({code: error.code, path, pointer: typeof pointer === 'string' ? pointer : '', message: error.message});
+	const value = parseDocument(file.bytes, {...planLimits, decimalKeys: planDecimalKeys}, {path, problems});
+	if (value === null) {
 		return null;
 	}
+
+	const parsed = planSchema.safeParse(value);
+	problems.addAll(parsed.success ? [] : schemaProblems(parsed.error.issues, {value, path}));
+	return parsed.success ? resolvePlan(parsed.data) : null;
 }
 
 /** Reads every stored file at the place that its command has, whatever path the manifest claims; returns the digests by path. */
