@@ -55,10 +55,10 @@ export async function inspectWorktree(git: Git, place: Place): Promise<Inspectio
 	]);
 	const lists = readStatus(status.stdout);
 	const entries = readIndex(index.stdout);
-	const head = readLinkFile(`${gitDir}/HEAD`)?.trimEnd() ?? '';
+	const head = readDetachedHead(admin);
 	return {
-		detached: commitIdPattern.test(head),
-		head_sha: commitIdPattern.test(head) ? head : null,
+		detached: head !== null,
+		head_sha: head,
 		staged: lists.staged.shown,
 		unstaged: lists.unstaged.shown,
 		untracked: lists.untracked.shown,
@@ -70,6 +70,12 @@ export async function inspectWorktree(git: Git, place: Place): Promise<Inspectio
 		unfinished: unfinishedOperation(admin),
 		git_locks: gitLocks(admin),
 	};
+}
+
+/** The commit that the worktree's HEAD is, or null where it names a branch. */
+export function readDetachedHead(admin: AdminDirectory): string | null {
+	const head = readLinkFile(`${admin.path}/HEAD`)?.trimEnd() ?? '';
+	return commitIdPattern.test(head) ? head : null;
 }
 
 /** Lock files that a killed git left in the worktree's directory of the mirror, relative to it. Source: C-HARD-8. */
@@ -90,13 +96,19 @@ export async function readBaseStanding(git: Git, mirror: string, {base, head}: {
 		const {stdout} = await git.run({command: ['rev-list', '--count', ...range, '--'], gitDir: mirror});
 		return Number(stdout.toString('latin1').trim());
 	};
-	const [ancestor, after, undelivered] = await Promise.all([
-		git.run({command: ['merge-base', '--is-ancestor', base, head], gitDir: mirror, acceptedExitCodes: [0, 1]}),
-		count(`${base}..${head}`),
+	const isBase = base === head;
+	const [isAncestor, after, undelivered] = await Promise.all([
+		isBase || isAncestorOf(git, mirror, {base, head}),
+		isBase ? 0 : count(`${base}..${head}`),
 		// Not --all: that counts the heads of worktrees as reached.
 		count(head, '--not', '--glob=refs/*'),
 	]);
-	return {base_is_ancestor: ancestor.exitCode === 0, commits_after_base: after, undelivered_commits: undelivered};
+	return {base_is_ancestor: isAncestor, commits_after_base: after, undelivered_commits: undelivered};
+}
+
+async function isAncestorOf(git: Git, mirror: string, {base, head}: {readonly base: string; readonly head: string}): Promise<boolean> {
+	const {exitCode} = await git.run({command: ['merge-base', '--is-ancestor', base, head], gitDir: mirror, acceptedExitCodes: [0, 1]});
+	return exitCode === 0;
 }
 
 /** An operation of git that was begun in the worktree and not finished, or null. Source: C-REUSE-1. */

@@ -12,7 +12,7 @@ import {type MirrorState, readMirrorState, requireMirrorPlace} from './mirror-ch
 import {type ReportStatus, reportOn} from './report.ts';
 import {openRoot, rootOf} from './root.ts';
 import {statusIfThere} from './trust.ts';
-import {type BaseStanding, type Inspection, inspectWorktree, readBaseStanding} from './worktree-inspect.ts';
+import {type BaseStanding, type Inspection, inspectWorktree, readBaseStanding, readDetachedHead} from './worktree-inspect.ts';
 import {lookAtWorktree, type WorktreeLook} from './worktree-look.ts';
 import type {AdminDirectory} from './worktree-registration.ts';
 import {unreadWorktree, WorktreeDraft, type WorktreeReport} from './worktree-report.ts';
@@ -141,9 +141,11 @@ export async function inspectFor(
 	{admin, base}: {readonly admin: AdminDirectory; readonly base: string},
 ): Promise<InspectedWorktree> {
 	const {git} = request;
-	const inspection = await inspectWorktree(git, {paths, admin});
-	const head = inspection.head_sha;
-	const standing = head === null ? null : await readBaseStanding(git, paths.mirror, {base, head});
+	const head = readDetachedHead(admin);
+	const [inspection, standing] = await Promise.all([
+		inspectWorktree(git, {paths, admin}),
+		head === null ? null : readBaseStanding(git, paths.mirror, {base, head}),
+	]);
 	Object.assign(draft.worktree, inspection, standing ?? {});
 	return {inspection, standing};
 }
