@@ -1,5 +1,5 @@
 import {mkdirSync, readFileSync, realpathSync} from 'node:fs';
-import {userInfo} from 'node:os';
+import {homedir, userInfo} from 'node:os';
 import path from 'node:path';
 import {BailiffError} from '../core/errors.ts';
 import type {ResolvedCommand, ResolvedPlan} from '../evidence/index.ts';
@@ -58,7 +58,8 @@ function readFacts(request: ContainmentRequest): SandboxFacts {
 		root: surroundings.root,
 		evidence: request.verificationDirectory,
 		install: path.resolve(supervisorPath(), '../../..'),
-		home: homeOfUser(),
+		home: homeOr(() => userInfo().homedir),
+		environmentHome: homeOr(homedir),
 		privateHome: realpathSync(home.home),
 		privateTmp: realpathSync(home.tmp),
 		emptyDirectory: makeEmpty(realpathSync(path.dirname(home.home))),
@@ -74,10 +75,10 @@ function makeEmpty(base: string): string {
 	return directory;
 }
 
-/** From the user database, never from HOME (C-ROOT-2). Users without an entry have none. */
-function homeOfUser(): string {
+/** The home is that of the user database, never that of HOME (C-ROOT-2), which is hidden all the same. Users without an entry have none. */
+function homeOr(read: () => string): string {
 	try {
-		return userInfo().homedir;
+		return read();
 	} catch {
 		return '/nonexistent';
 	}

@@ -24,7 +24,11 @@ const known: ReadonlyArray<readonly [said: RegExp, mend: string]> = [
 	],
 	[/symlink destination|can't create file at|can't mkdir/i, 'a path of the profile changed or is a link: name the real path in the plan'],
 	[/control groups cannot be entered/i, 'the control group may be made but not entered: run bailiff outside a restricted service, or delegate a subtree to it'],
-	[/process namespace of its own/i, 'the bubblewrap that was found builds no sandbox: reinstall the package'],
+	[
+		/not permitted in setuid mode/i,
+		'bubblewrap is set-user-ID here: take the bit away (chmod u-s) where the kernel allows user namespaces, or run bailiff as root',
+	],
+	[/process namespace of its own|bailiff-supervisor: not found|ended with status 0/i, 'the bubblewrap that was found builds no sandbox: reinstall the package'],
 ];
 
 /** The mend for a failure of the sandbox, from what was said. */

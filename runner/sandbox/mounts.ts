@@ -1,7 +1,7 @@
 import {dirname} from 'node:path';
 import type {HostView} from './host-view.ts';
 import {isWithin, type Place, placeOrNull} from './places.ts';
-import type {ResolvedProfile, SandboxFacts} from './profile.ts';
+import {type ResolvedProfile, type SandboxFacts, systemDirectories} from './profile.ts';
 
 /** One step in the building of the root, in the order in which they are taken: a later one covers an earlier one. */
 export type Mount =
@@ -130,12 +130,24 @@ function processMounts(view: HostView): Mount[] {
 }
 
 function hiddenDirectories({profile, facts, view}: MountPlan): string[] {
-	const candidates = [facts.home, '/root', '/home', facts.root, ...facts.secrets, ...view.unreachable];
-	const places = candidates.map(candidate => placeOrNull(candidate)).filter(place => place?.kind === 'directory' && place.path !== '/');
-	const paths = [...new Set(places.map(place => place?.path ?? '/'))];
+	const homes = directoriesAt([facts.home, facts.environmentHome, '/root', '/home']).filter(isOwnHome);
+	const others = directoriesAt([facts.root, ...facts.secrets, ...view.unreachable]);
+	const paths = [...new Set([...homes, ...others])].filter(path => path !== '/');
 	const isCovered = (path: string): boolean =>
 		view.privateDirectories.some(directory => isWithin(path, directory)) || paths.some(other => other !== path && isWithin(path, other));
 	return profile.root === 'minimal' ? [] : paths.filter(path => !isCovered(path));
+}
+
+function directoriesAt(candidates: readonly string[]): string[] {
+	return candidates.flatMap(candidate => {
+		const place = placeOrNull(candidate);
+		return place?.kind === 'directory' ? [place.path] : [];
+	});
+}
+
+/** The home of some accounts is a directory of the system, without which nothing runs. */
+function isOwnHome(path: string): boolean {
+	return !systemDirectories.some(directory => isWithin(path, directory));
 }
 
 function secretPlaces({facts, view}: MountPlan): Place[] {

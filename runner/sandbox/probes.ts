@@ -69,6 +69,7 @@ function trialFacts(base: string): SandboxFacts {
 		evidence: path.join(base, 'root/evidence'),
 		install: at('install'),
 		home: at('user'),
+		environmentHome: path.join(base, 'user'),
 		privateHome: at('home'),
 		privateTmp: at('tmp'),
 		emptyDirectory: at('empty'),

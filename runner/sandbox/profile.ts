@@ -14,6 +14,8 @@ export type SandboxFacts = {
 	readonly install: string;
 	/** HOME of the user who runs bailiff, from the user database. */
 	readonly home: string;
+	/** HOME of bailiff's own environment, which programs may have filled instead; the same as `home` where there is no other. */
+	readonly environmentHome: string;
 	/** The private pair of this run (R-START-1). */
 	readonly privateHome: string;
 	readonly privateTmp: string;
@@ -59,7 +61,7 @@ type Problem = {readonly pointer: string; readonly message: string};
 export const privateDirectories = ['/tmp', '/var/tmp', '/run', '/dev/shm'] as const;
 
 /** Where a writable mount would hand over the machine itself. */
-const systemDirectories = ['/bin', '/boot', '/dev', '/etc', '/lib', '/lib32', '/lib64', '/libx32', '/proc', '/run', '/sbin', '/sys', '/usr'] as const;
+export const systemDirectories = ['/bin', '/boot', '/dev', '/etc', '/lib', '/lib32', '/lib64', '/libx32', '/proc', '/run', '/sbin', '/sys', '/usr'] as const;
 const defaultRequired = ['fs_write', 'network', 'pid', 'env', 'syscalls'] as const satisfies readonly Layer[];
 
 /**
@@ -171,5 +173,7 @@ function systemFault(real: string): string | null {
 		return 'is private inside, or holds what is';
 	}
 
-	return systemDirectories.some(directory => isWithin(real, directory)) ? 'belongs to the system' : null;
+	// What is bound below the private /dev/shm is the checkout's own, as below /tmp.
+	const isShared = isWithin(real, '/dev/shm');
+	return !isShared && systemDirectories.some(directory => isWithin(real, directory)) ? 'belongs to the system: choose a place elsewhere' : null;
 }

@@ -56,10 +56,12 @@ for (const userId of userIds) {
 	test(`as ${as} homes, secrets and private directories of the host are empty or hidden`, t => {
 		const world = createWorld(userId);
 		t.teardown(world.remove);
+		mkdirSync(world.facts.environmentHome);
+		writeFileSync(path.join(world.facts.environmentHome, '.npmrc'), 'token=secret', {mode: 0o644});
 		const result = inside(
 			world,
 			required,
-			`cat $BASE/user/.ssh/id $BASE/profile/.env; ls -A $BASE/user /root /home /var/tmp /dev/shm; cat /etc/shadow; ls -A /run; echo x >/root/x; echo x >$BASE/user/x; echo x >/dev/x`,
+			`cat $BASE/user/.ssh/id $BASE/profile/.env; ls -A $BASE/user $BASE/environment-home /root /home /var/tmp /dev/shm; cat /etc/shadow; ls -A /run; echo x >/root/x; echo x >$BASE/user/x; echo x >/dev/x`,
 		);
 		t.notRegex(result.stdout, /secret|\$/);
 		t.regex(result.stdout, /bailiff-supervisor/);

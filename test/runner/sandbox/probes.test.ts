@@ -93,6 +93,8 @@ const sayings: ReadonlyArray<readonly [said: string, mend: RegExp]> = [
 	['bwrap: Failed to make / slave: Permission denied', /apparmor/],
 	['bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted', /"network": "host"/],
 	['bwrap: Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces exceeded (ENOSPC)', /max_user_namespaces/],
+	['bwrap: The --size option is not permitted in setuid mode', /chmod u-s/],
+	['the sandbox could not be built: bubblewrap ended with status 0', /reinstall/],
 	['the control groups cannot be entered', /delegate/],
 ];
 

@@ -26,6 +26,7 @@ const refused: ReadonlyArray<readonly [title: string, list: 'read' | 'write', wr
 	['a link to the mirror', 'write', 'link-to-mirror', /git directory/],
 	['what is not there: no mount point is ever made', 'write', 'missing', /does not exist/],
 	['a directory of the system', 'write', '/etc', /system/],
+	['a store of objects that the checkout borrows from', 'write', 'store', /store of git objects/],
 	['a place in the devices', 'write', '/dev/null', /neither a directory nor a regular file/],
 	['a directory that is private inside', 'write', '/run', /private/],
 	['a named pipe', 'write', 'pipe', /neither a directory nor a regular file/],
@@ -42,8 +43,11 @@ for (const [title, list, written, reason] of refused) {
 		mkdirSync(path.join(world.facts.evidence, 'run'));
 		symlinkSync(world.facts.git.commonDir, path.join(world.facts.checkout, 'link-to-mirror'));
 		execFileSync('mkfifo', [path.join(world.facts.checkout, 'pipe')]);
+		const store = path.join(world.facts.checkout, 'store');
+		mkdirSync(store);
+		const facts = {...world.facts, git: {...world.facts.git, alternates: [store]}};
 		const wish: ProfileWish = {filesystem: {[list]: [at(written, world)]}};
-		const error = t.throws(() => resolveProfile(wish, world.facts), {instanceOf: BailiffError, code: 'RUN_SANDBOX_PATH'});
+		const error = t.throws(() => resolveProfile(wish, facts), {instanceOf: BailiffError, code: 'RUN_SANDBOX_PATH'});
 		t.regex(error?.message ?? '', reason);
 		t.regex(error?.message ?? '', new RegExp(`/sandbox/filesystem/${list}/0`));
 	});

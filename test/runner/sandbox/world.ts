@@ -24,6 +24,7 @@ export function createWorld(userId: number, name = 'checkout', parent = tmpdir()
 		evidence: path.join(root, 'owner/repository/worktrees/issue-1/verification'),
 		install: path.join(base, 'install'),
 		home: path.join(base, 'user'),
+		environmentHome: path.join(base, 'environment-home'),
 		privateHome: path.join(base, 'run/home'),
 		privateTmp: path.join(base, 'run/tmp'),
 		emptyDirectory: path.join(base, 'run/empty'),
