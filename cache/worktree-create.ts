@@ -133,9 +133,17 @@ function stateOf({state, admission, base}: Creation): WorktreeState {
 
 /** Everything is read again where it stands now; git's exit status proves nothing. Source: C-NEW-2, C-NEW-3. */
 async function proveCreation(work: WorktreeWork, {state, admission, base}: Creation): Promise<void> {
+	// Settled, not all: whoever takes the worktree back must not meet a look that is still going on.
+	const looks = await Promise.allSettled([proveParts(work, base), requireUnchanged(work, state, admission)]);
+	const failed = looks.find(look => look.status === 'rejected');
+	if (failed !== undefined) {
+		throw failed.reason;
+	}
+}
+
+async function proveParts(work: WorktreeWork, base: Base): Promise<void> {
 	const {request, paths, draft} = work;
-	const [registrations] = await Promise.all([readRegistrations(request.git, paths), requireUnchanged(work, state, admission)]);
-	const look = lookFor(work, {registrations});
+	const look = lookFor(work, {registrations: await readRegistrations(request.git, paths)});
 	draft.stopOn(look.problems);
 	const ready = requireReady(paths, look);
 	const {inspection} = await inspectFor(work, {admin: ready.admin, base: base.sha});

@@ -1,4 +1,5 @@
 import {openGit, readProfile, type WorktreeReport, type WorktreeRequest, type WorktreeStep} from '../cache/index.ts';
+import {holdersText} from '../cache/lock-holders.ts';
 import {systemClock} from '../core/clock.ts';
 import {readContractPath, readLockWait, readTarget, toAbsolute} from './arguments.ts';
 import {openSession} from './cache-call.ts';
@@ -10,7 +11,6 @@ import {replyOfWorktree} from './worktree-reply.ts';
 
 /** What a person waits for. */
 const saidSteps: Partial<Readonly<Record<WorktreeStep, string>>> = {
-	waiting: 'waiting for a lock',
 	creating: 'making the checkout',
 	removing: 'removing the checkout',
 };
@@ -37,7 +37,14 @@ export async function readWorktreeRequest({options, isJson}: CommandCall, signal
 		git,
 		signal,
 		clock: systemClock,
-		wait: readLockWait(options),
+		wait: {
+			...readLockWait(options),
+			onWait: ({path, holders, timeoutMs}) => {
+				if (!isJson) {
+					writeError(`bailiff: waiting up to ${timeoutMs / 1000} s for ${path}, which is ${holdersText(holders)}`);
+				}
+			},
+		},
 		onStep: step => {
 			const said = saidSteps[step];
 			if (said !== undefined && !isJson) {
