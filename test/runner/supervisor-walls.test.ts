@@ -113,6 +113,16 @@ test('a command that stops bailiff sets no deadline back, and bailiff goes on at
 	await driver.close();
 });
 
+test('a command that stops bailiff and its supervisor together is ended at its deadline all the same', async t => {
+	const driver = await startDriver();
+	const script = 'bailiff=$(cut -d" " -f4 /proc/$PPID/stat); kill -STOP $bailiff $PPID; sleep 60';
+	driver.send(makeRequest(directory, ['sh', '-c', script], {timeoutNs: 400_000_000n}).request);
+	const outcome = await driver.next();
+	t.like(outcome, {execution_status: 'timeout', term_sent: true, group_cleanup_completed: true});
+	t.true(Number(outcome['seconds']) < 2, JSON.stringify(outcome));
+	await driver.close();
+});
+
 test('a command that kills bailiff ends with it', async t => {
 	const driver = await startDriver();
 	const script = 'kill -9 $(cut -d" " -f4 /proc/$PPID/stat); sleep 60';

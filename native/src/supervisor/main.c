@@ -17,6 +17,7 @@ pid_t self_pid, parent_pid;
 int null_fd = -1;
 int death_fd = -1;
 int own_oom_score = INT32_MIN;
+static int alarm_id = -1;
 
 /* CLOCK_MONOTONIC: every deadline and every duration runs on it (R-END-1). */
 uint64_t now_ns(void)
@@ -38,10 +39,13 @@ _Noreturn void fatal(const char *what, int error)
 	exit(70);
 }
 
-/* Every signal is blocked here and has its default disposition, so that a command inherits nothing but defaults (R-START-1). */
+/*
+ * Every signal is blocked here and has its default disposition, so that a command inherits nothing but defaults (R-START-1). All but CONT, by
+ * which the alarm sets us going.
+ */
 static void define_signals(void)
 {
-	uint64_t all = UINT64_MAX;
+	uint64_t all = UINT64_MAX & ~((uint64_t)1 << (SIGCONT - 1));
 	uint64_t default_action[8] = {0}; /* as large as any kernel_sigaction; all zero is SIG_DFL */
 	for (int signal = 1; signal <= 64; signal++)
 		syscall(SYS_rt_sigaction, signal, default_action, NULL, sizeof all);
@@ -76,6 +80,30 @@ static int open_death_notice(void)
 	return fd;
 }
 
+/* Being there makes ppoll return: without it the kernel goes on with the rest of the wait as it was before the stop. exec takes it away. */
+static void notice_alarm(int signal)
+{
+	(void)signal;
+}
+
+/* Where the kernel has no such timer, bailiff's watchdog alone serves. */
+static void open_alarm(void)
+{
+	struct sigaction noticed = {.sa_handler = notice_alarm, .sa_flags = SA_RESTART};
+	struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGCONT};
+	sigaction(SIGCONT, &noticed, NULL);
+	if (syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &alarm_id) != 0)
+		alarm_id = -1;
+}
+
+/* Sets us going at `wake_ns` (monotonic) even if a command stopped us, and bailiff with us: the CONT of a timer comes from the kernel (R-END-1, R-MECH-4). */
+void wake_at(uint64_t wake_ns)
+{
+	struct itimerspec when = {.it_value = {.tv_sec = (time_t)(wake_ns / 1000000000), .tv_nsec = (long)(wake_ns % 1000000000)}};
+	if (alarm_id >= 0 && wake_ns != NEVER)
+		syscall(SYS_timer_settime, alarm_id, TIMER_ABSTIME, &when, NULL);
+}
+
 /* Out of the way of the kernel's memory killer where that is allowed; commands get the old score back. */
 static void leave_harm(void)
 {
@@ -103,6 +131,7 @@ void define_process(void)
 	open_children();
 	death_fd = open_death_notice();
 	leave_harm();
+	open_alarm();
 }
 
 /* Keeps our pipes, memory and environment from commands of the same user: /proc and ptrace are shut to all but root (R-MECH-4). */
@@ -130,6 +159,8 @@ static void wake_parent(void)
 /* One command from its request to its last event. */
 void run_command(struct command *c)
 {
+	uint64_t now = now_ns();
+	wake_at(c->timeout_ns > NEVER - now ? NEVER : now + c->timeout_ns); /* it may stop us before we look after it */
 	if (!start_command(c))
 		return;
 	send_started(c);

@@ -132,6 +132,7 @@ uint64_t now_ns(void);
 _Noreturn void fatal(const char *what, int error);
 void define_process(void);
 void seal_process(void);
+void wake_at(uint64_t wake_ns);
 void reset_command(struct command *c);
 void run_command(struct command *c);
 

@@ -135,6 +135,7 @@ void pump(struct command *c, uint64_t wake_ns)
 		[ERR] = {.fd = room ? c->streams[1].fd : -1, .events = POLLIN},
 	};
 	struct timespec rest = until(wake_ns);
+	wake_at(wake_ns);
 	int ready = ppoll(fds, COUNT, wake_ns == NEVER ? NULL : &rest, NULL);
 	if (ready < 0 && errno != EINTR)
 		fatal("ppoll", errno);
