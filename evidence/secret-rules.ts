@@ -92,7 +92,7 @@ export const secretRules: readonly SecretRule[] = [
 	labelled('gitea-token', String.raw`(?:gitea|forgejo)[\w-]{0,20}token${assign}`, {characters: '[0-9a-f]', guard: 'random'}),
 	labelled('netrc-password', String.raw`login[ \t\r\n]{1,8}[^\s]{1,128}[ \t\r\n]{1,8}password[ \t\r\n]{1,8}`, {characters: anything, guard: 'present'}),
 	labelled('registry-auth', String.raw`(?:"auth"|_auth|_password)${assign}`, {characters: '[A-Za-z0-9+/=]', guard: 'base64-pair'}),
-	labelled('command-line-login', String.raw`(?<![\w-])(?:-u|--user|--proxy-user)[ \t=]{1,2}${quote}?[^\s:"'/]{1,64}:`, {
+	labelled('command-line-login', String.raw`(?<![\w-])(?:-u|--user|--proxy-user)[ \t=]{1,2}${quote}?[\w.@+-]{1,64}:`, {
 		characters: anything,
 		guard: 'password',
 		least: 6,
