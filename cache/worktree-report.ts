@@ -28,7 +28,8 @@ export type PathCounts = {readonly staged: number; readonly unstaged: number; re
 /** The worktree as it was found last; null where a part was not read. Lists hold at most 100 paths. */
 export type ReportCheckout = {
 	path: string;
-	state: WorktreeWord;
+	/** null: the command was refused before it looked. */
+	state: WorktreeWord | null;
 	/** null where nothing was made or resumed. */
 	reused: boolean | null;
 	locked: boolean | null;
@@ -103,7 +104,7 @@ export class WorktreeDraft extends Draft<WorktreeReport> {
 export function unreadWorktree(path: string): ReportCheckout {
 	return {
 		path,
-		state: 'absent',
+		state: null,
 		reused: null,
 		locked: null,
 		detached: null,

@@ -2,8 +2,8 @@ import {BailiffError} from '../core/errors.ts';
 import {readAdmissionFor} from './admission.ts';
 import {type AuthorityState, requireSameRepository} from './authority-state.ts';
 import {type MirrorState, requireMirrorPlace} from './mirror-check.ts';
-import {problemOf} from './report.ts';
-import {asReady, type ReadyLook, requireReady} from './worktree-look.ts';
+import {problemError, problemOf} from './report.ts';
+import {asReady, type ReadyLook, requireReady, type WorktreeLook} from './worktree-look.ts';
 import {writeWorktreeRecord} from './worktree-record.ts';
 import type {WorktreeReport} from './worktree-report.ts';
 import {judgeDrift, requireOwnRole, standingProblems} from './worktree-standing.ts';
@@ -15,7 +15,7 @@ export type StatusRequest = WorktreeRequest & {readonly record?: {readonly runId
 /**
  * Says what stands, without a lock and without a change; with a profile also what the authority says of the issue: `bailiff worktree status`.
  *
- * An absent or damaged worktree is an answer with its problems, no refusal. Refuses (in the report): what root and authority refuse.
+ * An absent or damaged worktree is an answer with its problems, no refusal; one whose mirror may not be opened is not looked at, and the report is not complete. Refuses (in the report): what root and authority refuse.
  * Source: authority.md section 6, C-HARD-3.
  */
 export function worktreeStatus(request: StatusRequest): Promise<WorktreeReport> {
@@ -23,11 +23,12 @@ export function worktreeStatus(request: StatusRequest): Promise<WorktreeReport> 
 		const {draft} = work;
 		const state = await readAuthorityFor(work);
 		const mirror = await readStandingMirror(work, state);
-		const look = lookFor(work, mirror ?? {registrations: []});
-		draft.problems.push(...look.problems);
-		const ready = asReady(look);
-		// Refs that were read mean that files and config of the mirror were found right: only then git may open what belongs to it.
-		if (ready !== null && mirror !== null && mirror.refs !== null) {
+		// Refs that were read mean that files and config of the mirror were found right: only then git may open what belongs to it, and its list of worktrees was read.
+		const isRead = mirror?.refs !== null && (mirror !== null || draft.cache.state === 'absent');
+		const look = isRead ? lookFor(work, mirror ?? {registrations: []}) : null;
+		draft.problems.push(...(look?.problems ?? []));
+		const ready = look === null ? null : asReady(look);
+		if (ready !== null && mirror !== null) {
 			const found = await inspectFor(work, {admin: ready.admin, base: ready.stored.state.base_sha});
 			draft.problems.push(...standingProblems(work.paths, ready, found).filter(({code}) => !draft.problems.some(known => known.code === code)));
 		}
@@ -38,13 +39,23 @@ export function worktreeStatus(request: StatusRequest): Promise<WorktreeReport> 
 		}
 
 		if (request.record !== undefined) {
-			requireReady(work.paths, look);
+			requireRecordable(work, look);
 			writeWorktreeRecord(work.paths, draft.worktree, {...request.record, clock: request.clock});
 		}
 
-		draft.isComplete = true;
+		draft.isComplete = isRead;
 		return 'ok';
 	});
+}
+
+/** A record says what the worktree holds: there must be one that was looked at. */
+function requireRecordable({paths, draft}: WorktreeWork, look: WorktreeLook | null): void {
+	const [problem] = draft.problems;
+	if (look !== null) {
+		requireReady(paths, look);
+	} else if (problem !== undefined) {
+		throw problemError(problem, draft.problems.length - 1);
+	}
 }
 
 /**

@@ -38,7 +38,7 @@ function worktreeLines(report: WorktreeReport): string[] {
 	const {command, status, repository, issue, worktree, evidence, delivery} = report;
 	const reused = worktree.reused === null ? '' : worktree.reused ? ', goes on' : ', made';
 	return [
-		`${status}: ${command} ${repository.owner}/${repository.repository}#${issue.number}: ${worktree.state}${reused}`,
+		`${status}: ${command} ${repository.owner}/${repository.repository}#${issue.number}: ${worktree.state ?? 'not looked at'}${reused}`,
 		...(worktree.state === 'absent' || worktree.state === 'removed' ? [] : [`worktree ${worktree.path}`]),
 		...commitLines(report),
 		...(worktree.counts === null ? [] : pathLines(worktree)),

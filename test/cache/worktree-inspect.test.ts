@@ -170,4 +170,8 @@ test('C-HARD-2: with a planted setting in the mirror no git opens the worktree',
 	t.is(report.cache.state, 'unusable');
 	t.is(report.worktree.counts, null);
 	t.false(existsSync(trap));
+	t.like(report, {status: 'ok', complete: false, worktree: {state: null}}, 'what was not looked at is neither absent nor damaged');
+	t.is(report.problems.length, 1);
+	const record = await worktreeStatus({...ground.request, record: {runId: 'w-1', label: 'a'}});
+	t.like(record, {status: 'refused', error: {code: 'CACHE_FOREIGN_CONFIG'}, worktree: {state: null}});
 });

@@ -82,6 +82,7 @@ for (const [title, spoil, code] of spoils) {
 		await spoil(ground);
 		const report = await resumeWorktree(ground.request);
 		isRefused(t, report, code);
+		t.not(report.worktree.state, 'absent', 'nobody is told that a worktree is not there because something before it refused');
 		t.true(report.locks.includes('issue'));
 	});
 }
