@@ -4,7 +4,7 @@ import {descriptorsOf} from './lock-session.ts';
 import type {Profile} from './profile.ts';
 import {type ReadyLook, requireReady} from './worktree-look.ts';
 import {newWorkflowId, writeWorktreeRecord} from './worktree-record.ts';
-import type {WorktreeReport} from './worktree-report.ts';
+import {unreadWorktree, type WorktreeReport} from './worktree-report.ts';
 import {requireOwnRole, standingProblems} from './worktree-standing.ts';
 import {
 	inspectFor,
@@ -77,9 +77,8 @@ export async function execInWorktree(request: ExecRequest): Promise<ExecResult> 
 		});
 		requireStarted(request, end);
 		lock.assertHeld();
-		await readAgain(work, ready);
+		draft.isComplete = await readAgain(work, ready);
 		record('after');
-		draft.isComplete = true;
 		return 'ok';
 	});
 	return {report, end, records};
@@ -104,17 +103,25 @@ async function requireWorkable(work: WorktreeWork, profile: Profile): Promise<Re
 	}
 }
 
-/** What the command left is shown with its problems; they are no refusal of what was done already. */
-async function readAgain(work: WorktreeWork, ready: ReadyLook): Promise<void> {
+/** Shows what the command left, with its problems, which are no refusal of what was done already. False: it could not be read. */
+async function readAgain(work: WorktreeWork, ready: ReadyLook): Promise<boolean> {
 	const {draft, paths} = work;
 	const mirror = await readMirrorFor(work, null);
 	draft.problems.push(...mirror.problems);
+	if (mirror.refs === null) {
+		// The command made the mirror one that may not be opened: what stands in the worktree now nobody read.
+		Object.assign(draft.worktree, unreadWorktree(paths.checkout));
+		return false;
+	}
+
 	const look = lookFor(work, mirror);
 	draft.problems.push(...look.problems);
-	if (mirror.refs !== null && look.word === 'ready' && look.admin !== null) {
+	if (look.word === 'ready' && look.admin !== null) {
 		const found = await inspectFor(work, {admin: look.admin, base: ready.stored.state.base_sha});
 		draft.problems.push(...standingProblems(paths, {admin: look.admin}, found).filter(({code}) => !draft.problems.some(known => known.code === code)));
 	}
+
+	return true;
 }
 
 function environmentOf({environment, profile}: ExecRequest): Record<string, string> {

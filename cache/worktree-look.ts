@@ -101,7 +101,13 @@ function strangerProblems(paths: IssuePaths, entries: readonly string[], hasWork
 				mismatch(paths, `${paths.issue} holds ${strange.map(name => JSON.stringify(name)).join(', ')}, which belongs to no worktree`, {
 					names: strange.slice(0, 100),
 				}),
-			];
+			].map(problem => ({...problem, remedy: removalOfTemporaries(paths, strange)}));
+}
+
+/** Siblings of a writer that was killed hold nothing that anybody needs; whatever else lies there a person must look at. */
+function removalOfTemporaries(paths: IssuePaths, strange: readonly string[]): string | null {
+	const isOnly = strange.every(name => kindOfIssueEntry(name) === 'temporary');
+	return isOnly ? commandLine(['rm', '--', ...strange.map(name => `${paths.issue}/${name}`)]) : null;
 }
 
 function trustProblems(paths: IssuePaths, {hasCheckout}: Pick<Parts, 'hasCheckout'>): CacheProblem[] {

@@ -23,11 +23,7 @@ export function worktreeStatus(request: StatusRequest): Promise<WorktreeReport> 
 		const {draft} = work;
 		const state = await readAuthorityFor(work);
 		const mirror = await readStandingMirror(work, state);
-		// Refs that were read mean that files and config of the mirror were found right: only then git may open what belongs to it, and its list of worktrees was read.
-		const isRead = mirror?.refs !== null && (mirror !== null || draft.cache.state === 'absent');
-		const look = isRead ? lookFor(work, mirror ?? {registrations: []}) : null;
-		draft.problems.push(...(look?.problems ?? []));
-		const ready = look === null ? null : asReady(look);
+		const {look, ready} = lookWhereRead(work, mirror);
 		if (ready !== null && mirror !== null) {
 			const found = await inspectFor(work, {admin: ready.admin, base: ready.stored.state.base_sha});
 			draft.problems.push(...standingProblems(work.paths, ready, found).filter(({code}) => !draft.problems.some(known => known.code === code)));
@@ -43,9 +39,24 @@ export function worktreeStatus(request: StatusRequest): Promise<WorktreeReport> 
 			writeWorktreeRecord(work.paths, draft.worktree, {...request.record, clock: request.clock});
 		}
 
-		draft.isComplete = isRead;
+		draft.isComplete = look !== null;
 		return 'ok';
 	});
+}
+
+type Looked = {readonly look: WorktreeLook | null; readonly ready: ReadyLook | null};
+
+/** Refs that were read mean that files and config of the mirror were found right: only then its list of worktrees was read, and git may open what belongs to it. */
+function lookWhereRead(work: WorktreeWork, mirror: MirrorState | null): Looked {
+	const {draft} = work;
+	const isRead = mirror === null ? draft.cache.state === 'absent' : mirror.refs !== null;
+	if (!isRead) {
+		return {look: null, ready: null};
+	}
+
+	const look = lookFor(work, mirror ?? {registrations: []});
+	draft.problems.push(...look.problems);
+	return {look, ready: asReady(look)};
 }
 
 /** A record says what the worktree holds: there must be one that was looked at. */

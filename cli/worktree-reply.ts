@@ -36,9 +36,8 @@ export function worktreeJson(report: WorktreeReport): {readonly [key: string]: J
 
 function worktreeLines(report: WorktreeReport): string[] {
 	const {command, status, repository, issue, worktree, evidence, delivery} = report;
-	const reused = worktree.reused === null ? '' : worktree.reused ? ', goes on' : ', made';
 	return [
-		`${status}: ${command} ${repository.owner}/${repository.repository}#${issue.number}: ${worktree.state ?? 'not looked at'}${reused}`,
+		`${status}: ${command} ${repository.owner}/${repository.repository}#${issue.number}: ${stateText(worktree)}`,
 		...(worktree.state === 'absent' || worktree.state === 'removed' ? [] : [`worktree ${worktree.path}`]),
 		...commitLines(report),
 		...(worktree.counts === null ? [] : pathLines(worktree)),
@@ -50,6 +49,10 @@ function worktreeLines(report: WorktreeReport): string[] {
 			? []
 			: [`${delivery.branch} is at ${delivery.provider_sha ?? 'no commit'} at the authority${delivery.equal ? ', as HEAD' : ', HEAD is not'}`]),
 	];
+}
+
+function stateText({state, reused}: WorktreeReport['worktree']): string {
+	return `${state ?? 'not looked at'}${reused === null ? '' : reused ? ', goes on' : ', made'}`;
 }
 
 function commitLines({worktree}: WorktreeReport): string[] {

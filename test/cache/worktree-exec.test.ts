@@ -95,3 +95,14 @@ test('a command that does not start is a refusal, one that dies of a signal says
 	t.deepEqual((await asked).end, {exitCode: null, signal: 'SIGTERM', startErrno: null});
 	t.not(stop, null);
 });
+
+test('C-HARD-2: a command that wrote in the config of the mirror is told so, and nothing of the worktree is claimed that was not read', async t => {
+	const ground = await workedGround(t);
+	const {report, end} = await exec(ground, 'git config core.hooksPath /elsewhere');
+	t.is(end?.exitCode, 0);
+	t.deepEqual(
+		report.problems.map(({code}) => code),
+		['CACHE_FOREIGN_CONFIG'],
+	);
+	t.like(report, {status: 'ok', complete: false, worktree: {state: null, head_sha: null}});
+});

@@ -169,3 +169,15 @@ test('C-HARD-11: a moved root leaves a worktree that is named as relocated, with
 	t.is(problems[0]?.remedy, `git --git-dir=${paths.mirror} worktree repair ${paths.checkout}`);
 	t.true(existsSync(paths.checkout));
 });
+
+test('C-FC: half of a state that a killed writer left is shown with the command that removes it, whatever else is not', async t => {
+	const ground = await workedGround(t);
+	const {paths} = ground;
+	const half = `${paths.issue}/.state.${'0'.repeat(16)}.new`;
+	writeFileSync(half, '');
+	const remedies = async (): Promise<Array<string | null>> =>
+		lookAtWorktree(paths, await readRegistrations(ground.git, paths)).problems.map(({remedy}) => remedy);
+	t.deepEqual(await remedies(), [`rm -- ${half}`]);
+	writeFileSync(`${paths.issue}/notes.txt`, 'work');
+	t.deepEqual(await remedies(), [null]);
+});
