@@ -5,8 +5,7 @@ import {BailiffError} from '../core/errors.ts';
 import type {SourceObjects, SourcePacker} from '../evidence/ports.ts';
 import type {Git, GitRequest} from './git-command.ts';
 import {readCommitEntries, readObjects} from './git-objects.ts';
-
-const maxPackBytes = 256 * 1024 * 1024;
+import {checkSourcePack, sourcePackLimits} from './source-pack.ts';
 
 /**
  * The objects of one git directory, read by plumbing alone; each is proven by its own bytes, and nothing that the directory configures is started.
@@ -27,14 +26,15 @@ export type UnpackedSource = {readonly objects: SourceObjects; readonly close: (
 /**
  * The objects of a git pack.
  *
- * Refuses: CACHE_GIT_FAILED for a pack that is none. Source: E-READ-5, E-EXP-2.
+ * Refuses: CACHE_OBJECT_INVALID for a pack that no export would hold or that unpacks to too much, CACHE_GIT_FAILED. Source: E-READ-5, E-EXP-2.
  */
 export async function unpackSourcePack(git: Git, pack: Buffer): Promise<UnpackedSource> {
-	const command = ['index-pack', '--stdin', '--threads=1', `--max-input-size=${maxPackBytes}`];
+	checkSourcePack(pack);
+	const command = ['index-pack', '--stdin', '--threads=1', `--max-input-size=${sourcePackLimits.maxBytes}`];
 	return unpack(git, async gitDir => git.run({command, gitDir, input: pack, maxOutputBytes: 4096}));
 }
 
-/** The objects of a git bundle, as `git bundle create` writes it. Refuses as unpackSourcePack. Source: E-READ-5. */
+/** The objects of a git bundle, as `git bundle create` writes it. Refuses: CACHE_GIT_FAILED, CACHE_GIT_TIMEOUT. Source: E-READ-5. */
 export async function unpackSourceBundle(git: Git, bundle: Buffer): Promise<UnpackedSource> {
 	// Only what is asked for is taken, and by its bytes: what else is wrong with an old history does not matter here.
 	const config: GitRequest['config'] = [['transfer.fsckObjects', 'false']];
@@ -85,7 +85,7 @@ async function readBlobs(git: Git, gitDir: string, ids: readonly string[]): Prom
 	);
 }
 
-/** Written afresh, without deltas: the same objects give the same bytes. */
+/** Written afresh, without deltas: the same objects give the same bytes. What a receiver would refuse is refused here. */
 async function packObjects(git: Git, gitDir: string, wanted: {readonly sha: string; readonly blobIds: readonly string[]}): Promise<Buffer> {
 	const {sha, blobIds} = wanted;
 	const {tree} = await readCommitEntries(git, gitDir, sha);
@@ -96,7 +96,8 @@ async function packObjects(git: Git, gitDir: string, wanted: {readonly sha: stri
 		command: ['pack-objects', '--stdout', '-q', '--threads=1', '--window=0', '--no-reuse-delta', '--no-reuse-object'],
 		gitDir,
 		input: Buffer.from(`${ids.join('\n')}\n`),
-		maxOutputBytes: maxPackBytes,
+		maxOutputBytes: sourcePackLimits.maxBytes,
 	});
+	checkSourcePack(packed.stdout);
 	return packed.stdout;
 }

@@ -53,6 +53,15 @@ export function fencedFromCommands(text: string): string {
 	return `::stop-commands::${token}\n${text}\n::${token}::`;
 }
 
+/**
+ * What goes to stdout and holds bytes of a command: as it is, but in a job, where the runner reads stdout, fenced as `fencedFromCommands` does.
+ *
+ * `isFile`: stdout is a regular file, which no runner reads. Source: E-VIEW-3.
+ */
+export function fencedForJob(bytes: Buffer, job: ActionsJob | null, isFile: boolean): Buffer {
+	return job === null || isFile ? bytes : Buffer.from(`${fencedFromCommands(bytes.toString('latin1'))}\n`, 'latin1');
+}
+
 /** One workflow command on one line. Source: the escaping of GitHub's actions/toolkit. */
 export function workflowCommand({level, title, message}: Annotation): string {
 	const data = escapeData(message);

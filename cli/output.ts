@@ -1,3 +1,4 @@
+import {fstatSync} from 'node:fs';
 import {BailiffError, errnoOf, type JsonValue} from '../core/errors.ts';
 import {visibleJson, visibleText} from '../core/visible-text.ts';
 import type {Reply} from './command-spec.ts';
@@ -71,6 +72,19 @@ export function guardStdout(): void {
 		writeError(`bailiff: CLI_OUTPUT_FAILED: the answer could not be written to stdout (${errnoOf(error) ?? 'unknown'}): make room and ask again`);
 		process.exitCode = exitCodes.uncertain;
 	});
+}
+
+/** True where stdout is a regular file: then nobody reads along. */
+export function isStdoutFile(): boolean {
+	try {
+		return fstatSync(1).isFile();
+	} catch (error) {
+		if (errnoOf(error) === null) {
+			throw error;
+		}
+
+		return false;
+	}
 }
 
 /** Writes text to stderr, safe to show. A closed reader is nobody's error. */

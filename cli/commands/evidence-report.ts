@@ -2,11 +2,13 @@ import {sha256Hex} from '../../core/digest.ts';
 import {BailiffError} from '../../core/errors.ts';
 import {visibleLine} from '../../core/visible-text.ts';
 import {type ReportFormat, reportFormats, reportRun} from '../../evidence/report/render.ts';
+import {actionsJobOf, fencedForJob} from '../actions-job.ts';
 import {readContractPath, readTarget} from '../arguments.ts';
 import type {CommandCall, Reply} from '../command-spec.ts';
 import {evidencePlace} from '../evidence-place.ts';
 import {exitCodes} from '../exit-codes.ts';
 import {writeNewFile} from '../new-file.ts';
+import {isStdoutFile} from '../output.ts';
 
 /** `bailiff evidence report`: one run as HTML, Markdown, JUnit, CTRF or JSON (E-VIEW-1). A record that contradicts itself is a no; its report is made all the same. */
 export async function evidenceReport(call: CommandCall): Promise<Reply> {
@@ -21,7 +23,10 @@ export async function evidenceReport(call: CommandCall): Promise<Reply> {
 	return {
 		exitCode: report.verdict === 'unsound' ? exitCodes.no : exitCodes.yes,
 		json: file === null ? {...about, file: null, content: text} : {...about, file},
-		text: file === null ? bytes : `${report.verdict}: report of run ${visibleLine(runId, 128)} in ${visibleLine(file, 1000)}`,
+		text:
+			file === null
+				? fencedForJob(bytes, actionsJobOf(process.env), isStdoutFile())
+				: `${report.verdict}: report of run ${visibleLine(runId, 128)} in ${visibleLine(file, 1000)}`,
 	};
 }
 

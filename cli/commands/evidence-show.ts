@@ -1,10 +1,12 @@
 import {shellWord} from '../../cache/remedy.ts';
 import {visibleLine, visibleText} from '../../core/visible-text.ts';
 import {readRunOutput, type ShownCommand, type ShownRun, showRun} from '../../evidence/show.ts';
+import {actionsJobOf, fencedForJob} from '../actions-job.ts';
 import {readContractPath, readTarget} from '../arguments.ts';
 import type {CommandCall, Reply} from '../command-spec.ts';
 import {evidencePlace} from '../evidence-place.ts';
 import {exitCodes} from '../exit-codes.ts';
+import {isStdoutFile} from '../output.ts';
 import {problemLines} from '../problem-lines.ts';
 import {sandboxLine} from '../sandbox-line.ts';
 
@@ -24,7 +26,7 @@ export async function evidenceShow(call: CommandCall): Promise<Reply> {
 	return {
 		exitCode: exitCodes.yes,
 		json: {run_id: runId, command: commandId, stream, bytes: bytes.length, base64: bytes.toString('base64')},
-		text: process.stdout.isTTY ? visibleText(bytes.toString('utf8')) : bytes,
+		text: process.stdout.isTTY ? visibleText(bytes.toString('utf8')) : fencedForJob(bytes, actionsJobOf(process.env), isStdoutFile()),
 	};
 }
 

@@ -34,7 +34,7 @@ for (const [title, bytes] of [
 	test.serial(`${title} is refused as pack and as bundle, and no directory is left`, async t => {
 		const git = await sharedGit();
 		const before = scratchDirectories();
-		t.is((await refusalLater(() => unpackSourcePack(git, bytes)))?.code, 'CACHE_GIT_FAILED');
+		t.is((await refusalLater(() => unpackSourcePack(git, bytes)))?.code, 'CACHE_OBJECT_INVALID');
 		t.is((await refusalLater(() => unpackSourceBundle(git, bytes)))?.code, 'CACHE_GIT_FAILED');
 		t.deepEqual(
 			scratchDirectories().filter(name => !before.includes(name)),

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import test from 'ava';
-import {actionsJobOf, announceRun, fencedFromCommands, workflowCommand} from '../../cli/actions-job.ts';
+import {actionsJobOf, announceRun, fencedForJob, fencedFromCommands, workflowCommand} from '../../cli/actions-job.ts';
 import {temporaryDirectory} from '../helpers/temporary-directory.ts';
 
 test('actionsJobOf() knows the jobs of three forges and nothing else', t => {
@@ -27,6 +27,14 @@ test('fencedFromCommands() uses a word that nobody can know', t => {
 	const [first, second] = [fencedFromCommands('::error::x'), fencedFromCommands('::error::x')] as const;
 	t.not(first, second);
 	t.regex(first, /^::stop-commands::([\da-f]{32})\n::error::x\n::\1::$/);
+});
+
+test('fencedForJob() fences the bytes of a command where a runner reads them, and keeps every byte', t => {
+	const bytes = Buffer.from([0x3a, 0x3a, 0xff, 0x00, 0x0a]);
+	t.is(fencedForJob(bytes, null, false), bytes);
+	t.is(fencedForJob(bytes, {summaryFile: null}, true), bytes);
+	const fenced = fencedForJob(bytes, {summaryFile: null}, false);
+	t.regex(fenced.toString('latin1'), /^::stop-commands::([\da-f]{32})\n::\u00ff\0\n\n::\1::\n$/);
 });
 
 test('announceRun() turns every failure into a line', t => {
