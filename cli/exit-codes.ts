@@ -59,6 +59,7 @@ export const exitCodeByErrorCode: Readonly<Record<ErrorCode, ExitCode>> = {
 	EVIDENCE_LEDGER_INVALID: refused,
 	EVIDENCE_OUTPUT_EXISTS: refused,
 	EVIDENCE_PLAN_INVALID: refused,
+	EVIDENCE_RECEIPT_INVALID: refused,
 	EVIDENCE_RUN_EXISTS: refused,
 	EVIDENCE_RUN_NOT_FOUND: refused,
 	EVIDENCE_UNSOUND: refused,

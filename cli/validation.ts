@@ -4,6 +4,7 @@ import {openGit} from '../cache/git-command.ts';
 import {issuePaths} from '../cache/layout.ts';
 import type {Target} from '../core/ids.ts';
 import type {Layer} from '../evidence/plan-schema.ts';
+import type {ExportReceipt, ReceiveReceipt} from '../evidence/receipt.ts';
 import {findSecrets} from '../evidence/secret-scan.ts';
 import {type ValidateAnswer, validateRun as validateEvidence} from '../evidence/validate.ts';
 import {evidencePlace} from './evidence-place.ts';
@@ -20,6 +21,8 @@ export type ValidateOptions = {
 	readonly requirePassed?: boolean;
 	/** Names commands that were not held by one of these layers (EVIDENCE_LAYER_NOT_HELD). */
 	readonly requireLayers?: readonly Layer[];
+	/** A receipt of export or receive: a ledger that lost the line that it names is no (EVIDENCE_LEDGER_CUT). */
+	readonly receipt?: ExportReceipt | ReceiveReceipt;
 	/** Looks for secrets in the stored outputs again, by the rules of this version (EVIDENCE_SECRET_FOUND). */
 	readonly rescan?: boolean;
 };
@@ -41,6 +44,7 @@ export async function validateRun(options: ValidateOptions): Promise<ValidateAns
 		source: openCheckout({git, path: repoRoot, isCanonical: isSamePlace(repoRoot, checkout)}),
 		...(options.requirePassed === undefined ? {} : {requirePassed: options.requirePassed}),
 		...(options.requireLayers === undefined ? {} : {requireLayers: options.requireLayers}),
+		...(options.receipt === undefined ? {} : {ledgerHead: options.receipt}),
 		...(options.rescan === true ? {scan: (bytes: Buffer) => findSecrets(bytes).map(hit => hit.rule)} : {}),
 	});
 }

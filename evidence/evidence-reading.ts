@@ -2,7 +2,7 @@ import {runIdProblem} from '../core/ids.ts';
 import type {SafeDirectory} from '../core/safe-file.ts';
 import {identityProblems} from './identity-check.ts';
 import {layerProblems} from './layer-demand.ts';
-import {type Attempts, countAttempts, ledgerMatchProblems, ledgerRunProblems} from './ledger-check.ts';
+import {type Attempts, countAttempts, type LedgerHead, ledgerHeadProblems, ledgerMatchProblems, ledgerRunProblems} from './ledger-check.ts';
 import type {Manifest} from './manifest-schema.ts';
 import type {Layer} from './plan-schema.ts';
 import {ProblemList} from './problem-list.ts';
@@ -21,6 +21,8 @@ export type EvidenceRequest = VerificationPlace & {
 	readonly requirePassed?: boolean;
 	/** Name commands that were not held by one of these (EVIDENCE_LAYER_NOT_HELD); the verdict stays that of the evidence. */
 	readonly requireLayers?: readonly Layer[];
+	/** What the ledger once ended with, of a receipt: a cut tail makes the evidence invalid (EVIDENCE_LEDGER_CUT). */
+	readonly ledgerHead?: LedgerHead;
 	/** Looks for secrets in the stored outputs again; costs time, so it is asked for. */
 	readonly scan?: OutputScan;
 };
@@ -58,7 +60,7 @@ async function readIn({directory, uid}: OpenVerification, request: EvidenceReque
 		const named = run?.read?.manifest ?? null;
 		const before = named === null ? [] : await askSource(named);
 		const reading = run === null ? nothingRead : finishRun(run, runRequest);
-		const attempts = readLedgerSide(directory, reading, runRequest);
+		const attempts = readLedgerSide(directory, reading, {...runRequest, request});
 		const after = named === null ? [] : await askSource(named);
 		problems.addAll(named === null ? [] : [...argumentProblems(named, request), ...uniqueProblems([...before, ...after])]);
 		return {run: reading, attempts};
@@ -76,8 +78,8 @@ function isRunId(runId: string, problems: ProblemList): boolean {
 	return reason === null;
 }
 
-function readLedgerSide(directory: SafeDirectory, run: RunReading, reading: FileReading): Attempts | null {
-	const {problems} = reading;
+function readLedgerSide(directory: SafeDirectory, run: RunReading, reading: FileReading & {readonly request: EvidenceRequest}): Attempts | null {
+	const {problems, request} = reading;
 	const before = listVerification(directory, reading);
 	const ledger = readLedger(directory, reading);
 	const after = listVerification(directory, {...reading, problems: new ProblemList()});
@@ -95,6 +97,10 @@ function readLedgerSide(directory: SafeDirectory, run: RunReading, reading: File
 	}
 
 	problems.addAll(ledger.problems);
+	if (request.ledgerHead !== undefined) {
+		problems.addAll(ledgerHeadProblems(ledger, request.target, request.ledgerHead));
+	}
+
 	problems.addAll(ledgerRunProblems(ledger, {before: before.runs, after: after.runs}));
 	const {manifest, manifestSha256, planSha256} = run;
 	if (manifest === null || manifestSha256 === null || planSha256 === null) {

@@ -1,3 +1,4 @@
+import type {Target} from '../core/ids.ts';
 import type {LedgerRun, ParsedLedger} from './ledger-lines.ts';
 import type {Manifest} from './manifest-schema.ts';
 import type {Problem, ProblemCode} from './problems.ts';
@@ -82,6 +83,27 @@ export function ledgerRunProblems(ledger: ParsedLedger, names: RunNames): Proble
 	}
 
 	return problems;
+}
+
+/** The last line of a ledger as it once was, and of which issue, named by somebody outside of it. */
+export type LedgerHead = {readonly target: Target; readonly ledger: {readonly n: number; readonly sha256: string}};
+
+/**
+ * Names a ledger that does not hold the line that was once its last one: its tail was cut off, or it was written afresh (EVIDENCE_LEDGER_CUT).
+ * A head of another issue says nothing about this one (EVIDENCE_TARGET_MISMATCH).
+ *
+ * Pure. Source: E-LED-3.
+ */
+export function ledgerHeadProblems(ledger: ParsedLedger, target: Target, head: LedgerHead): Problem[] {
+	const {owner, repository, issue} = head.target;
+	if (owner !== target.owner || repository !== target.repository || issue !== target.issue) {
+		return [problem('EVIDENCE_TARGET_MISMATCH', '', `the receipt is about ${owner}/${repository}#${issue}`)];
+	}
+
+	const {n, sha256} = head.ledger;
+	return ledger.entries.some(({line, sha256: found}) => line.n === n && found === sha256)
+		? []
+		: [problem('EVIDENCE_LEDGER_CUT', `/${n - 1}`, `the line ${n} that the receipt names is not there: the tail was cut off, or the ledger written afresh`)];
 }
 
 /** Counts the runs of the same plan on the same commit, this one included. Pure. Source: E-LED-3. */

@@ -1,4 +1,6 @@
 import * as z from 'zod';
+import {BailiffError} from '../core/errors.ts';
+import {parseStrictJson} from '../core/strict-json.ts';
 import {commitIdForm, countForm, issueForm, ownerForm, repositoryForm, rfc3339Form, runIdForm, sha256Form} from './forms.ts';
 
 const shared = {
@@ -25,6 +27,20 @@ export type ExportReceipt = z.infer<typeof exportReceiptSchema>;
 export const receiveReceiptSchema = z.strictObject({schema: z.literal('bailiff-receive-receipt/v1'), ...shared, received_at: rfc3339Form});
 /** What an import leaves under the runtime directory of the issue. */
 export type ReceiveReceipt = z.infer<typeof receiveReceiptSchema>;
+
+/** A receipt names at most as many files as a bundle holds. */
+export const maxReceiptBytes = 1_048_576;
+
+/** What a receipt of either kind says. Refuses: CORE_JSON_ codes, EVIDENCE_RECEIPT_INVALID. Source: E-LED-3. */
+export function parseReceipt(bytes: Uint8Array): ExportReceipt | ReceiveReceipt {
+	const value = parseStrictJson(bytes, {maxBytes: maxReceiptBytes, maxDepth: 8});
+	const parsed = z.union([exportReceiptSchema, receiveReceiptSchema]).safeParse(value);
+	if (!parsed.success) {
+		throw new BailiffError('EVIDENCE_RECEIPT_INVALID', 'this is no receipt of evidence export or evidence receive');
+	}
+
+	return parsed.data;
+}
 
 /** What both receipts say alike. */
 export type ReceiptBody = Omit<ExportReceipt, 'schema' | 'exported_at'>;

@@ -93,6 +93,7 @@ export const runCommands: readonly CommandSpec[] = [
 				isRepeatable: true,
 				choices: layerNames,
 			},
+			{name: 'receipt', kind: 'file', value: 'FILE', summary: 'a receipt of export or receive: a ledger that lost the line that it names is a no'},
 			{name: 'rescan', kind: 'flag', summary: 'look for secrets in the stored outputs again (about 25 ms a MiB)'},
 		],
 		example: 'bailiff validate --root /srv/bailiff --repo-root /src/widget --target acme/widget#7 --run 20260801-120000-4f2a9c1e',

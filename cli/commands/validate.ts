@@ -1,9 +1,11 @@
 import {visibleLine} from '../../core/visible-text.ts';
 import {layers} from '../../evidence/plan-schema.ts';
+import {maxReceiptBytes, parseReceipt} from '../../evidence/receipt.ts';
 import type {ValidateAnswer} from '../../evidence/validate.ts';
 import {readContractPath, readTarget, toAbsolute} from '../arguments.ts';
 import type {CommandCall, Reply} from '../command-spec.ts';
 import {exitCodes} from '../exit-codes.ts';
+import {readInputFile} from '../input-file.ts';
 import {problemLines} from '../problem-lines.ts';
 import {validateRun} from '../validation.ts';
 
@@ -15,6 +17,7 @@ export async function validate(call: CommandCall): Promise<Reply> {
 	const requirePassed = options.flag('requirePassed');
 	const demanded = options.list('requireLayer');
 	const requireLayers = layers.filter(layer => demanded.includes(layer));
+	const receipt = options.text('receipt');
 	const answer = await validateRun({
 		contractPath: readContractPath(options),
 		...(repoRoot === null ? {} : {repoRoot: toAbsolute(repoRoot)}),
@@ -22,6 +25,7 @@ export async function validate(call: CommandCall): Promise<Reply> {
 		runId,
 		requirePassed,
 		requireLayers,
+		...(receipt === null ? {} : {receipt: parseReceipt(readInputFile(receipt, maxReceiptBytes).bytes)}),
 		rescan: options.flag('rescan'),
 	});
 	const isYes =

@@ -4,7 +4,7 @@ import test, {type ExecutionContext} from 'ava';
 import {canonicalJson} from '../../core/canonical-json.ts';
 import {sha256Hex} from '../../core/digest.ts';
 import {type ValidateAnswer, validateRun} from '../../evidence/index.ts';
-import {countAttempts, ledgerMatchProblems, ledgerRunProblems} from '../../evidence/ledger-check.ts';
+import {countAttempts, ledgerHeadProblems, ledgerMatchProblems, ledgerRunProblems} from '../../evidence/ledger-check.ts';
 import {parseLedger} from '../../evidence/ledger-lines.ts';
 import {example, exampleDirectory, exampleManifest, exampleSource, RunCopy} from '../helpers/example-run.ts';
 
@@ -51,6 +51,22 @@ for (const [title, change, pointers] of mismatches) {
 		);
 	});
 }
+
+function askHead(ledger: Buffer, head: {readonly n: number; readonly sha256: string} | undefined, issue: number = example.target.issue): string[] {
+	const named = {target: {...example.target, issue}, ledger: head ?? {n: 0, sha256: ''}};
+	return ledgerHeadProblems(parseLedger(ledger), example.target, named).map(({code}) => code);
+}
+
+test('ledgerHeadProblems() takes a ledger that holds the line, also where it went on, and names one that lost it', t => {
+	const bytes = readFileSync(join(exampleDirectory, 'ledger.jsonl'));
+	const [first, last] = [exampleLedger.entries[0], exampleLedger.entries.at(-1)].map(entry => ({n: entry?.line.n ?? 0, sha256: entry?.sha256 ?? ''}));
+	t.deepEqual(askHead(bytes, last), []);
+	t.deepEqual(askHead(bytes, first), []);
+	t.deepEqual(askHead(bytes.subarray(0, bytes.indexOf(0x0a) + 1), last), ['EVIDENCE_LEDGER_CUT']);
+	t.deepEqual(askHead(Buffer.alloc(0), first), ['EVIDENCE_LEDGER_CUT']);
+	t.deepEqual(askHead(bytes, {n: 1, sha256: last?.sha256 ?? ''}), ['EVIDENCE_LEDGER_CUT']);
+	t.deepEqual(askHead(bytes, last, example.target.issue + 1), ['EVIDENCE_TARGET_MISMATCH']);
+});
 
 test('ledgerRunProblems() is not misled by a run that is published while it reads', t => {
 	const none = new Set<string>();

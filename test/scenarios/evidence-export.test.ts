@@ -118,6 +118,19 @@ for (const name of ['evidence.tar', 'evidence']) {
 		t.is(codeOf(await receive(root, output, sha256)), 'EVIDENCE_RUN_EXISTS');
 	});
 
+	test(`${name}: validate --receipt is a no where the ledger lost the line that the receipt names`, async t => {
+		const {output, ground} = await exported(t, name);
+		const argv = ['validate', '--root', ground.root, '--repo-root', ground.checkout, '--target', 'acme/widget#7', '--run', ground.runId, '--json'];
+		t.like((await runCli([...argv, '--receipt', `${output}.receipt.json`])).json(), {verdict: 'valid-v3', problems: []});
+		t.like((await runCli([...argv, '--receipt', path.join(ground.run, 'plan.json')])).json(), {error: {code: 'EVIDENCE_RECEIPT_INVALID'}});
+		const ledger = path.join(ground.verification, 'ledger.jsonl');
+		truncateSync(ledger, readFileSync(ledger).indexOf(0x0a) + 1);
+		t.is((await runCli(argv)).json()['verdict'], 'valid-v3');
+		const cut = await runCli([...argv, '--receipt', `${output}.receipt.json`]);
+		t.is(cut.exitCode, 1);
+		t.regex(cut.stdout, /EVIDENCE_LEDGER_CUT/);
+	});
+
 	test(`${name}: without the digest that was told nothing is taken`, async t => {
 		const {directory, output, sha256} = await exported(t, name);
 		const root = path.join(directory, 'reviewer');

@@ -72,7 +72,7 @@ test('a source that is none is a gap with its reason, at once', async t => {
 		[/CORE_FILE_NOT_REGULAR/, () => execFileSync('mkfifo', [place])],
 		[/CORE_FILE_UNTRUSTED/, () => symlinkSync(path.resolve(corpusDirectory, 'source.bundle'), place)],
 		[/CACHE_GIT_FAILED/, () => writeFileSync(place, '# v2 git bundle\n\n')],
-		[/CACHE_GIT_FAILED/, () => writeFileSync(place, 'PACK')],
+		[/CACHE_OBJECT_INVALID/, () => writeFileSync(place, 'PACK')],
 		[/EVIDENCE_BUNDLE_INVALID/, () => writeFileSync(place, 'something else')],
 		[
 			/CORE_FILE_TOO_LARGE/,
