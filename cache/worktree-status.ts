@@ -2,7 +2,8 @@ import {BailiffError} from '../core/errors.ts';
 import {readAdmissionFor} from './admission.ts';
 import {type AuthorityState, requireSameRepository} from './authority-state.ts';
 import {type MirrorState, requireMirrorPlace} from './mirror-check.ts';
-import {problemError, problemOf} from './report.ts';
+import {type CacheProblem, problemError, problemOf} from './report.ts';
+import {isHeld} from './staging.ts';
 import {asReady, type ReadyLook, requireReady, type WorktreeLook} from './worktree-look.ts';
 import {writeWorktreeRecord} from './worktree-record.ts';
 import type {WorktreeReport} from './worktree-report.ts';
@@ -48,15 +49,26 @@ type Looked = {readonly look: WorktreeLook | null; readonly ready: ReadyLook | n
 
 /** Refs that were read mean that files and config of the mirror were found right: only then its list of worktrees was read, and git may open what belongs to it. */
 function lookWhereRead(work: WorktreeWork, mirror: MirrorState | null): Looked {
-	const {draft} = work;
+	const {draft, paths} = work;
 	const isRead = mirror === null ? draft.cache.state === 'absent' : mirror.refs !== null;
 	if (!isRead) {
 		return {look: null, ready: null};
 	}
 
+	const wasHeld = isHeld(paths.issueLock);
 	const look = lookFor(work, mirror ?? {registrations: []});
-	draft.problems.push(...look.problems);
+	const isBusy = look.problems.length > 0 && (wasHeld || isHeld(paths.issueLock));
+	draft.problems.push(...(isBusy ? look.problems.map(atWork) : look.problems));
 	return {look, ready: asReady(look)};
+}
+
+/** What a create or remove at work leaves for a moment looks like what a killed one leaves: nobody is handed a command that would take its files away. */
+function atWork(problem: CacheProblem): CacheProblem {
+	return {
+		...problem,
+		message: `${problem.message}; the lock of the issue is held, so that this may be work that goes on: look again when it is free`,
+		remedy: null,
+	};
 }
 
 /** A record says what the worktree holds: there must be one that was looked at. */

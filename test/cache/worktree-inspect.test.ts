@@ -2,6 +2,7 @@ import {chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync} f
 import path from 'node:path';
 import test from 'ava';
 import {worktreeStatus} from '../../cache/index.ts';
+import {LockSession} from '../../cache/lock-session.ts';
 import {type Inspection, inspectWorktree} from '../../cache/worktree-inspect.ts';
 import type {UnfinishedOperation} from '../../cache/worktree-report.ts';
 import {makeRepository} from '../helpers/repository.ts';
@@ -174,4 +175,23 @@ test('C-HARD-2: with a planted setting in the mirror no git opens the worktree',
 	t.is(report.problems.length, 1);
 	const record = await worktreeStatus({...ground.request, record: {runId: 'w-1', label: 'a'}});
 	t.like(record, {status: 'refused', error: {code: 'CACHE_FOREIGN_CONFIG'}, worktree: {state: null}});
+});
+
+test('C-FC: while the lock of the issue is held, status names what does not fit and hands out no command that would remove it', async t => {
+	const ground = await workedGround(t);
+	rmSync(ground.paths.state);
+	const free = await worktreeStatus(ground.request);
+	t.like(free, {worktree: {state: 'partial'}});
+	t.regex(free.problems[0]?.remedy ?? '', /worktree unlock/);
+	const locks = new LockSession(ground.paths);
+	await locks.issue(ground.paths.issueLock);
+	try {
+		const held = await worktreeStatus(ground.request);
+		t.like(held, {worktree: {state: 'partial'}});
+		t.is(held.problems[0]?.code, 'CACHE_WORKTREE_PARTIAL');
+		t.is(held.problems[0]?.remedy, null);
+		t.regex(held.problems[0]?.message ?? '', /look again/);
+	} finally {
+		await locks.release();
+	}
 });
