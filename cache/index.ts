@@ -51,6 +51,7 @@ export {
 	tokenKeyOf,
 } from './profile.ts';
 export {type Registration, readRegistrations} from './registrations.ts';
+export {shellWord} from './remedy.ts';
 export type {CacheProblem, CacheReport, CommonReport} from './report.ts';
 export {restoreConfig} from './restore-config.ts';
 export {contractPathOf, type InitResult, initRoot, openRoot, rootOf} from './root.ts';

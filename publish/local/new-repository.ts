@@ -1,7 +1,17 @@
 import {randomBytes, randomInt} from 'node:crypto';
 import {lstatSync, renameSync, rmSync} from 'node:fs';
 import path from 'node:path';
-import {createTrustedFile, documentBytes, type FileLock, type Git, type LockWait, locateCheckout, type RepositoryRef, readLinkFile} from '../../cache/index.ts';
+import {
+	createTrustedFile,
+	documentBytes,
+	type FileLock,
+	type Git,
+	type LockWait,
+	locateCheckout,
+	type RepositoryRef,
+	readLinkFile,
+	shellWord,
+} from '../../cache/index.ts';
 import {BailiffError, errnoOf} from '../../core/errors.ts';
 import {flushDirectory} from '../../core/files.ts';
 import {readBranchId} from './bare-repository.ts';
@@ -134,7 +144,7 @@ async function readSource(asked: NewRepository, git: Git): Promise<Source> {
 	});
 	const isPartial = config.exitCode === 0;
 	if (isPartial || lstatSync(path.join(commonDir, 'shallow'), {throwIfNoEntry: false}) !== undefined) {
-		const mend = isPartial ? 'clone it again without --filter' : `run "git -C ${JSON.stringify(checkout)} fetch --unshallow"`;
+		const mend = isPartial ? 'clone it again without --filter' : `run "git -C ${shellWord(checkout)} fetch --unshallow"`;
 		throw new BailiffError(
 			'CACHE_SHALLOW',
 			`${checkout} is ${isPartial ? 'a partial' : 'a shallow'} clone: a mirror of it would be refused, because its history is not whole; ${mend}`,

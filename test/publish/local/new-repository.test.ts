@@ -62,11 +62,11 @@ test('an empty directory in its place is not taken over', async t => {
 
 test('a shallow source is refused before anything is made, with the command that mends it', async t => {
 	const wanted = asked(t);
-	const checkout = path.join(wanted.base, 'shallow');
+	const checkout = path.join(wanted.base, 'shallow $(touch x)');
 	makeRepository(wanted.checkout, {'b.txt': 'b\n'}).git('clone', '-q', '--depth', '1', `file://${wanted.checkout}`, checkout);
 	const refusal = await refusalLater(async () => layOutRepository({...wanted, checkout}, await openGit()));
 	t.is(refusal?.code, 'CACHE_SHALLOW');
-	t.true(refusal?.message.includes(`git -C "${checkout}" fetch --unshallow`));
+	t.true(refusal?.message.includes(`git -C '${checkout}' fetch --unshallow`));
 	t.false(existsSync(wanted.directory));
 	execFileSync('git', ['-C', checkout, 'fetch', '-q', '--unshallow'], {stdio: 'ignore'});
 	await layOutRepository({...wanted, checkout}, await openGit());
