@@ -8,6 +8,7 @@ import {CacheProgress} from './cache-progress.ts';
 import {replyOfReports} from './cache-reply.ts';
 import type {CommandCall, Reply} from './command-spec.ts';
 import {readLease} from './lease.ts';
+import {withNamedProfile} from './named-profile.ts';
 import {stderrStream} from './output.ts';
 import {terminalSink} from './progress.ts';
 import {withInterrupts} from './work-signals.ts';
@@ -40,7 +41,7 @@ export async function onMirrors(call: CommandCall, command: (request: MirrorRequ
 				...(profile === null ? {} : {openAuthority: async () => openSession(toAbsolute(profile), git)}),
 			});
 			progress?.end(name, report.status);
-			return report;
+			return withNamedProfile(report, options);
 		};
 		return replyOfReports(await inTurn(names, work));
 	});

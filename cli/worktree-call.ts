@@ -5,6 +5,7 @@ import {readContractPath, readLockWait, readTarget, toAbsolute} from './argument
 import {openSession} from './cache-call.ts';
 import type {CommandCall, Reply} from './command-spec.ts';
 import {readLease} from './lease.ts';
+import {withNamedProfile} from './named-profile.ts';
 import {writeError} from './output.ts';
 import {withInterrupts} from './work-signals.ts';
 import {replyOfWorktree} from './worktree-reply.ts';
@@ -21,7 +22,7 @@ const saidSteps: Partial<Readonly<Record<WorktreeStep, string>>> = {
  * Refuses: CLI_USAGE, CORE_ID_ codes, CACHE_GIT_MISSING; everything else stands in the report. Source: authority.md section 6.
  */
 export async function onWorktree(call: CommandCall, command: (request: WorktreeRequest) => Promise<WorktreeReport>): Promise<Reply> {
-	return withInterrupts(async signal => replyOfWorktree(await command(await readWorktreeRequest(call, signal))));
+	return withInterrupts(async signal => replyOfWorktree(withNamedProfile(await command(await readWorktreeRequest(call, signal)), call.options)));
 }
 
 /** The request that every command on a worktree begins with. Refuses: CLI_USAGE, CORE_ID_ codes, CACHE_ROOT_INVALID, CACHE_GIT_MISSING. */

@@ -5,6 +5,7 @@ import {toAbsolute} from '../arguments.ts';
 import {exitCodeOfReport} from '../cache-reply.ts';
 import type {CommandCall, Reply} from '../command-spec.ts';
 import {readWorkflowId} from '../lease.ts';
+import {withNamedProfile} from '../named-profile.ts';
 import {readWorktreeRequest} from '../worktree-call.ts';
 import {replyOfWorktree} from '../worktree-reply.ts';
 
@@ -26,7 +27,7 @@ export async function worktreeExec(call: CommandCall): Promise<Reply> {
 			onStarted,
 			...(runId === null ? {} : {runId}),
 		});
-		return toReply(result, call.isJson);
+		return toReply({...result, report: withNamedProfile(result.report, options)}, call.isJson);
 	});
 }
 
