@@ -52,9 +52,13 @@ export class BundleWriter {
 	/** A directory of the same files. Refuses: EVIDENCE_WRITE_FAILED. */
 	writeDirectory(files: readonly BundleFile[]): void {
 		failingAs('write', this.staged, () => {
+			// One by one: where a file system answers ENOENT to every mkdir, as /proc does, Node's recursive form never ends.
+			for (const directory of new Set(['.', ...files.flatMap(({path: name}) => parentsOf(name))])) {
+				mkdirSync(path.join(this.staged, directory), {mode: evidenceModes.directory});
+			}
+
 			for (const {path: name, content} of files) {
 				const file = path.join(this.staged, name);
-				mkdirSync(path.dirname(file), {recursive: true, mode: evidenceModes.directory});
 				createPrivateFile(file, content());
 				chmodSync(file, readOnly.file);
 			}
@@ -128,6 +132,12 @@ function openDirectories(directory: string): void {
 			openDirectories(path.join(directory, entry.name));
 		}
 	}
+}
+
+/** The directories above a file, the outermost first. */
+function parentsOf(name: string): string[] {
+	const components = name.split('/').slice(0, -1);
+	return components.map((_, index) => components.slice(0, index + 1).join('/'));
 }
 
 function byPath(left: BundleFile, right: BundleFile): number {

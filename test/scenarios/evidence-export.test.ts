@@ -389,3 +389,9 @@ test('a later export of the same issue continues the ledger of the receiver; a f
 	t.is(codeOf(await receive(root, second, digestOf(second))), 'EVIDENCE_LEDGER_FORKED');
 	t.false(existsSync(path.join(root, issue, 'verification/second')));
 });
+
+test('an export into a file system that makes no directories is refused at once', async t => {
+	const {ground} = await exported(t, 'evidence');
+	const refused = await runCli(exportArguments(ground, '/proc/bailiff-evidence'));
+	t.is(codeOf(refused), 'EVIDENCE_WRITE_FAILED');
+});
