@@ -1,7 +1,7 @@
 import {BailiffError} from '../core/errors.ts';
 import type {AuthorityState} from './authority-state.ts';
 import {requireSameRepository} from './authority-state.ts';
-import {readMirrorState, requireMirrorPlace} from './mirror-check.ts';
+import {type MirrorState, readMirrorState, requireMirrorPlace} from './mirror-check.ts';
 import {placeProblem} from './mirror-problem.ts';
 import {describeMirror, searchCredential} from './mirror-report.ts';
 import {type MirrorRequest, type MirrorWork, readAuthorityFor, workOnMirror} from './mirror-work.ts';
@@ -34,7 +34,7 @@ export function mirrorStatus(request: MirrorRequest): Promise<CacheReport> {
 		describeMirror(draft, paths, found);
 		draft.problems.unshift(...found.problems);
 		if (state !== null) {
-			await compareWithAuthority(work, state, found.record);
+			await compareWithAuthority(work, state, found);
 		}
 
 		searchCredential(draft, paths, state);
@@ -49,11 +49,7 @@ export function mirrorStatus(request: MirrorRequest): Promise<CacheReport> {
  *
  * Source: C-SYNC-2, C-SYNC-5.
  */
-export async function compareWithAuthority(
-	{draft}: MirrorWork,
-	state: AuthorityState,
-	record: Parameters<typeof requireSameRepository>[0] | null,
-): Promise<void> {
+export async function compareWithAuthority({draft}: MirrorWork, state: AuthorityState, {record, refs}: Pick<MirrorState, 'record' | 'refs'>): Promise<void> {
 	const {defaultBranch: report} = draft;
 	if (record !== null) {
 		try {
@@ -69,9 +65,10 @@ export async function compareWithAuthority(
 	]);
 	report.attempts = 1;
 	report.provider_sha = branch.sha;
-	report.equal = branch.sha === report.local_sha;
+	// Where the mirror may not be opened nobody knows what it has.
+	report.equal = refs === null ? null : branch.sha === report.local_sha;
 	report.witness_equal = witness === branch.sha;
-	if (!report.equal) {
+	if (report.equal === false) {
 		const message = `${branch.name} is at ${branch.sha} at the authority and at ${report.local_sha ?? 'no commit'} here: "bailiff cache sync" brings it up to date`;
 		draft.problems.push(placeProblem('CACHE_DEFAULT_BRANCH_MISMATCH', `repository.git/refs/heads/${branch.name}`, message));
 	}

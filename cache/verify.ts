@@ -34,7 +34,7 @@ export function verifyMirror(request: MirrorRequest, options: {readonly isFull: 
 		}
 
 		if (state !== null) {
-			await compareWithAuthority(work, state, found.record);
+			await compareWithAuthority(work, state, found);
 		}
 
 		searchCredential(draft, paths, state);

@@ -179,6 +179,11 @@ test('each failure case of a mirror is refused by its name, changes nothing, and
 			status.problems.some(({code}) => code === planted.code),
 			`${planted.title}: status names it`,
 		);
+		if (planted.code === 'CACHE_FOREIGN_CONFIG') {
+			t.is(status.default_branch.equal, null, `${planted.title}: refs that nobody read are neither equal nor behind`);
+			t.false(status.problems.some(({code}) => code === 'CACHE_DEFAULT_BRANCH_MISMATCH'));
+		}
+
 		unplant(ground, planted);
 	}
 
