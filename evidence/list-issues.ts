@@ -12,7 +12,7 @@ export type IssueFilter = {readonly owner: string | null; readonly repository: s
  * The issues below a root that have a `verification` directory, by owner, repository and number. Names that are none, and places that cannot be entered,
  * are passed over: nothing there is evidence that a reader of one issue would accept.
  *
- * Total but for the root itself: CORE_FILE_ codes. Source: E-PUB-1, E-VIEW-1.
+ * Total but for the root itself and `repositories` where the caller may not read it: CORE_FILE_ codes. Source: E-PUB-1, E-VIEW-1.
  */
 export function listIssues(root: string, filter: IssueFilter): Target[] {
 	return closing(SafeDirectory.open(root), directory =>
@@ -55,7 +55,9 @@ function visit<T>(root: SafeDirectory, place: readonly string[], use: (directory
 	try {
 		return first === undefined ? use(root) : closing(root.enter(first), next => visit(next, rest, use));
 	} catch (error) {
-		if (fileFaultOf(error) !== null) {
+		const fault = fileFaultOf(error);
+		// Of a root that is closed to the caller "no runs" would be a guess.
+		if (fault !== null && !(fault === 'unreadable' && first === 'repositories')) {
 			return null;
 		}
 

@@ -28,3 +28,10 @@ test('listIssues() finds issues with evidence in order of numbers, and passes ov
 	t.deepEqual(listIssues(temporaryDirectory(t), {owner: null, repository: null}), []);
 	t.throws(() => listIssues(path.join(root, 'none'), {owner: null, repository: null}), {instanceOf: BailiffError});
 });
+
+// Root may read everything, so there is nothing to refuse.
+(process.geteuid?.() === 0 ? test.skip : test)('a root whose repositories are closed to the caller is refused, never an empty list', t => {
+	const root = temporaryDirectory(t);
+	mkdirSync(path.join(root, 'repositories'), {mode: 0o000});
+	t.throws(() => listIssues(root, {owner: null, repository: null}), {code: 'CORE_FILE_UNREADABLE'});
+});
