@@ -6,6 +6,7 @@ import {supervisorPath} from '../../../native/index.ts';
 import type {CommandOutcome} from '../../../runner/outcome.ts';
 import {openRunSandbox} from '../../../runner/sandbox/sandbox.ts';
 import {startSupervisor} from '../../../runner/supervisor.ts';
+import {tryTo} from '../../helpers/checkout.ts';
 import {eventually} from '../../helpers/eventually.ts';
 import {serialSandboxTest as test} from '../../helpers/sandbox-ability.ts';
 import {markedProcesses} from '../../helpers/supervised.ts';
@@ -99,9 +100,25 @@ test('a supervisor that is stopped does not move the deadline inside', async t =
 	t.deepEqual(markedProcesses(mark), []);
 });
 
-test('a first process that is stopped is killed after the deadline, and with it everything inside', async t => {
+test('a first process that is stopped is woken at the deadline by its own timer, and the command is a timeout', async t => {
 	const {outcome, seconds, mark} = await runAndHarm(t, ({first}) => process.kill(first, 'SIGSTOP'));
-	t.like(outcome, {kind: 'internal', termination: {kill_sent: true, group_cleanup_completed: true}});
-	t.true(seconds < 10);
+	t.like(outcome, {kind: 'ended', status: 'timeout', termination: {term_sent: true, group_cleanup_completed: true}});
+	t.true(seconds < 10, String(seconds));
+	t.deepEqual(markedProcesses(mark), []);
+});
+
+test('a first process that is stopped again and again is ended after the deadline, by itself or from outside', async t => {
+	let stopping: NodeJS.Timeout | undefined;
+	t.teardown(() => {
+		clearInterval(stopping);
+	});
+	const {outcome, seconds, mark} = await runAndHarm(t, ({first}) => {
+		stopping = setInterval(() => {
+			tryTo(() => process.kill(first, 'SIGSTOP'));
+		}, 1);
+	});
+	clearInterval(stopping);
+	t.true(outcome.kind === 'internal' || (outcome.kind === 'ended' && outcome.status !== 'completed'), outcome.kind);
+	t.true(seconds < 15, String(seconds));
 	t.deepEqual(markedProcesses(mark), []);
 });
