@@ -40,7 +40,8 @@ async function measureProof(repository: TestRepository): Promise<readonly Figure
 /** In a process of its own, since memory that was once used stays with a process. */
 async function proofInFreshProcess(repository: TestRepository): Promise<{readonly ms: number; readonly peakMb: number}> {
 	const script = `
-		import {openCheckout, openGit} from ${JSON.stringify(new URL('../cache/index.js', import.meta.url).href)};
+		import {openCheckout} from ${JSON.stringify(new URL('../cache/checkout-check.js', import.meta.url).href)};
+		import {openGit} from ${JSON.stringify(new URL('../cache/git-command.js', import.meta.url).href)};
 		const checkout = openCheckout({git: await openGit(), path: ${JSON.stringify(repository.path)}, isCanonical: false});
 		const start = process.hrtime.bigint();
 		await checkout.verify(${JSON.stringify(repository.sha)});
