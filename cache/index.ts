@@ -1,7 +1,7 @@
 export {issueBodySha256} from './approval.ts';
 export type {Account, AdvertisedRefs, Approval, ApprovalKind, Authority, Branch, GitAccess, Issue, Repository, RepositoryRef} from './authority.ts';
 export {readAuthorityState} from './authority-state.ts';
-export {type Base} from './base-choice.ts';
+export type {Base} from './base-choice.ts';
 export {bootstrapMirror} from './bootstrap.ts';
 export {type BrokerReady, serveBroker} from './broker.ts';
 export {BrokerClient} from './broker-client.ts';
