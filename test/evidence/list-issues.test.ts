@@ -1,8 +1,9 @@
-import {mkdirSync, symlinkSync, writeFileSync} from 'node:fs';
+import {chmodSync, mkdirSync, symlinkSync, writeFileSync} from 'node:fs';
 import path from 'node:path';
 import test from 'ava';
 import {BailiffError} from '../../core/errors.ts';
 import {listIssues} from '../../evidence/list-issues.ts';
+import {ordinaryUser} from '../helpers/driver.ts';
 import {temporaryDirectory} from '../helpers/temporary-directory.ts';
 
 test('listIssues() finds issues with evidence in order of numbers, and passes over everything else', t => {
@@ -29,9 +30,27 @@ test('listIssues() finds issues with evidence in order of numbers, and passes ov
 	t.throws(() => listIssues(path.join(root, 'none'), {owner: null, repository: null}), {instanceOf: BailiffError});
 });
 
-// Root may read everything, so there is nothing to refuse.
-(process.geteuid?.() === 0 ? test.skip : test)('a root whose repositories are closed to the caller is refused, never an empty list', t => {
+test('a root whose repositories are closed to the caller is refused, never an empty list', t => {
 	const root = temporaryDirectory(t);
+	chmodSync(root, 0o755);
 	mkdirSync(path.join(root, 'repositories'), {mode: 0o000});
-	t.throws(() => listIssues(root, {owner: null, repository: null}), {code: 'CORE_FILE_UNREADABLE'});
+	asOrdinaryUser(() => {
+		t.throws(() => listIssues(root, {owner: null, repository: null}), {code: 'CORE_FILE_UNREADABLE'});
+	});
 });
+
+/** Root may read everything, so it steps down for the call. */
+function asOrdinaryUser(action: () => void): void {
+	const own = process.geteuid?.();
+	if (own === 0) {
+		process.seteuid?.(ordinaryUser.uid);
+	}
+
+	try {
+		action();
+	} finally {
+		if (own === 0) {
+			process.seteuid?.(0);
+		}
+	}
+}
